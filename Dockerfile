@@ -1,12 +1,21 @@
 # The operator, the admission server and the command line in one image:
 #   docker build -t topology-workbench .
+# It holds what these need, in the versions of requirements-operator.lock: no notebooks, no tables, no studies.
 FROM python:3.12-slim AS build
-RUN apt-get update && apt-get install -y --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
+COPY requirements.lock requirements-operator.lock ./
+RUN python -m venv /build && /build/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN pip install --no-cache-dir --prefix=/install --require-hashes -r requirements-operator.lock
 COPY . .
-RUN pip install --no-cache-dir --prefix=/install .
+RUN /build/bin/python setup.py --quiet bdist_wheel --dist-dir /wheel \
+    && pip install --no-cache-dir --prefix=/install --no-deps /wheel/*.whl
 
 FROM python:3.12-slim
+LABEL org.opencontainers.image.title="topology-workbench" \
+      org.opencontainers.image.description="Operator and admission server of the Topology Workbench" \
+      org.opencontainers.image.source="https://github.com/topology-workbench/topology-workbench" \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /install /usr/local
-USER 65532
+USER 65532:65532
 ENTRYPOINT ["workbench"]

@@ -11,7 +11,6 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -P -m pytest
 # One process per core (auto counts two threads of a core once); each collects all tests, so more than eight do not pay.
 SPREAD := -n logical --maxprocesses 8
-UV := $(shell command -v uv 2>/dev/null)
 
 # Images set this, and then every process that a test starts compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,7 +23,17 @@ PACKAGE_SOURCES := $(shell find workbench -name '__pycache__' -prune -o -type f 
 missing = $(if $(filter-out $(words $(CORE_MODULES)),$(words $(foreach m,$(CORE_MODULES),$(firstword $(wildcard $(1)/$(m).*.so))))),FORCE)
 
 STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases
-DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
+PHASE := @bash .ci/phase
+BEGIN := $(shell date +%s)
+
+# Before anything is installed, the demo compiles kernels of its own, quickly; else it runs what is installed.
+ifeq ($(wildcard $(VENV)/.installed),)
+DEMO_NEEDS := $(VENV)/.built-quick
+DEMO := PYTHONPATH=build/quick/lib $(PY) -P -m workbench demo
+else
+DEMO_NEEDS := $(VENV)/.installed
+DEMO := $(VENV)/bin/workbench demo
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test quick lab voila docs bench size widgets control-plane lint format sanitize kernels-debug dist-check lock clean FORCE
@@ -33,13 +42,12 @@ DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowe
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(VENV)/.installed ## set up .venv, compile the kernels, install the package (editable)
+build: $(VENV)/.locked $(VENV)/.installed ## set up .venv, compile the kernels, install the package (editable)
 
-demo: build ## compare six policies on the design documents' own cluster; writes out/report.html
+demo: $(DEMO_NEEDS) ## compare six policies on the design documents' own cluster; writes out/report.html
 	@mkdir -p out
-	$(VENV)/bin/workbench compare -f datasets/demo --policies $(DEMO_POLICIES)
-	@$(VENV)/bin/workbench compare -f datasets/demo --policies $(DEMO_POLICIES) -o html --out out/report.html
-	@echo "report: out/report.html"
+	$(PHASE) "compare six policies" env $(DEMO) --html out/report.html
+	@echo "report: out/report.html, $$(($$(date +%s) - $(BEGIN))) s after make began"
 
 test: build ## everything: quick, slow, browser, notebooks, conformance
 	$(PYTEST) $(SPREAD) -m ""
@@ -101,9 +109,12 @@ sanitize: $(VENV)/.built-sanitize ## kernel tests under AddressSanitizer and Und
 dist-check: build ## the sdist, and the wheel made from it, installed and tested outside the checkout
 	bash .ci/check-dists $(PY)
 
-lock: ## refresh requirements.lock (needs uv)
-	@command -v uv >/dev/null 2>&1 || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
-	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-header --upgrade pyproject.toml -o requirements.lock
+# The development lock holds everything; the others hold parts of it, in the same versions.
+COMPILE = PATH="$(VENV)/bin:$$PATH" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
+lock: $(VENV)/.python ## refresh the three lock files (needs uv)
+	$(COMPILE) --all-extras --group build --group operator --upgrade pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --group build -c requirements-dev.lock --upgrade pyproject.toml -o requirements.lock
+	$(COMPILE) --group operator -c requirements-dev.lock --upgrade -o requirements-operator.lock
 
 clean: ## remove everything that was built, and .venv
 	rm -rf $(VENV) build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache
@@ -119,39 +130,33 @@ $(VENV)/.python:
 	  echo "$(PYTHON) has no header files (Python.h); on Debian: apt-get install python3-dev" >&2; exit 1; }
 	@command -v "$${CC%% *}" >/dev/null 2>&1 || command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || { \
 	  echo "No C compiler found; on Debian: apt-get install gcc, on macOS: xcode-select --install" >&2; exit 1; }
-ifneq ($(UV),)
-	$(UV) venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
-else
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv (or install uv)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-endif
+	$(PHASE) "environment $(VENV)" bash .ci/environment $(PYTHON) $(VENV)
 	@touch $@
 
-$(VENV)/.locked: requirements.lock $(VENV)/.python
-ifneq ($(UV),)
-	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements.lock
-else
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-endif
+$(VENV)/.runtime: requirements.lock $(VENV)/.python
+	$(PHASE) "packages of requirements.lock" bash .ci/install $(PY) --require-hashes -r requirements.lock
 	@touch $@
 
-# --no-build-isolation: the locked Cython and numpy compile the kernels, and nothing is fetched twice.
-$(VENV)/.installed: $(VENV)/.locked $(CORE_SOURCES) $(call missing,_core)
-	$(PY) setup.py --quiet build_ext --inplace
-ifneq ($(UV),)
-	WORKBENCH_LINK_ONLY=1 $(UV) pip install --quiet --python $(PY) --no-build-isolation --no-deps --editable .
-else
-	WORKBENCH_LINK_ONLY=1 $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
-endif
+$(VENV)/.locked: requirements-dev.lock $(VENV)/.python
+	$(PHASE) "packages of requirements-dev.lock" bash .ci/install $(PY) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+# --no-build-isolation: the locked Cython compiles the kernels, and nothing is fetched twice.
+$(VENV)/.installed: $(VENV)/.runtime $(CORE_SOURCES) $(call missing,_core)
+	$(PHASE) "kernels" $(PY) setup.py --quiet build_ext --inplace
+	$(PHASE) "editable install" env WORKBENCH_LINK_ONLY=1 bash .ci/install $(PY) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/.built-quick: export WORKBENCH_QUICK := 1
 $(VENV)/.built-debug: export WORKBENCH_CYTHON_DEBUG := 1
 $(VENV)/.built-sanitize: export WORKBENCH_SANITIZE := 1
-$(VENV)/.built-debug $(VENV)/.built-sanitize: $(VENV)/.built-%: $(VENV)/.locked $(CORE_SOURCES) $(PACKAGE_SOURCES)
+$(VENV)/.built-quick: $(VENV)/.runtime
+$(VENV)/.built-debug $(VENV)/.built-sanitize: $(VENV)/.locked
+$(VENV)/.built-quick $(VENV)/.built-debug $(VENV)/.built-sanitize: $(VENV)/.built-%: $(CORE_SOURCES) $(PACKAGE_SOURCES)
 	@# Modules that are gone from the tree must be gone from the copy, too.
 	@find build/$*/lib -name '*.py' -delete 2>/dev/null || true
-	$(PY) setup.py --quiet build --build-base build/$* --build-lib build/$*/lib
+	$(PHASE) "kernels, $* build" $(PY) setup.py --quiet build --build-base build/$* --build-lib build/$*/lib
 	@touch $@
+$(VENV)/.built-quick: $(call missing,build/quick/lib/workbench/_core)
 $(VENV)/.built-debug: $(call missing,build/debug/lib/workbench/_core)
 $(VENV)/.built-sanitize: $(call missing,build/sanitize/lib/workbench/_core)

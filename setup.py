@@ -3,7 +3,8 @@
 Modes (environment variables), each with its own folder of generated C because Cython does not
 notice changed directives:
 
-- nothing: the release build, plain ``-O3``;
+- nothing: the release build, plain ``-O3``, without symbols for a debugger;
+- ``WORKBENCH_QUICK=1``: the release build at ``-O1``, made in half the time: for a first look;
 - ``WORKBENCH_CYTHON_DEBUG=1``: bounds and initialization checks on, ``-O1``;
 - ``WORKBENCH_SANITIZE=1``: the checks plus AddressSanitizer and UndefinedBehaviorSanitizer;
 - ``WORKBENCH_NATIVE=1``: adds ``-march=native`` (local experiments only, never a wheel);
@@ -11,6 +12,7 @@ notice changed directives:
   compile all of them in a folder of its own.
 """
 
+import multiprocessing
 import os
 import sys
 
@@ -50,15 +52,26 @@ KERNELS = (
     "fair_rates",
 )
 
+# Elsewhere a new process runs this file again, instead of the one translation that it is asked for.
+PROCESSES = os.cpu_count() or 1 if sys.platform == "linux" else 0
+if PROCESSES:
+    multiprocessing.set_start_method("fork", force=True)
+
 sanitize = os.environ.get("WORKBENCH_SANITIZE") == "1"
 debug = sanitize or os.environ.get("WORKBENCH_CYTHON_DEBUG") == "1"
+quick = os.environ.get("WORKBENCH_QUICK") == "1"
 mode = "sanitize" if sanitize else "debug" if debug else "release"
 
 compile_args = []
 link_args = []
 if sys.platform != "win32":
     # Contraction and fast-math would let two machines answer differently (docs/decisions.md, decision 5).
-    compile_args = ["-O1" if debug else "-O3", "-fno-math-errno", "-ffp-contract=off"]
+    compile_args = ["-O1" if debug or quick else "-O3", "-fno-math-errno", "-ffp-contract=off"]
+    if not debug:
+        # The interpreter's own flags ask for -g: four fifths of each module, and a tenth of the time, for nobody.
+        compile_args.append("-g0")
+        if sys.platform == "linux":
+            link_args.append("-Wl,-s")
     if os.environ.get("WORKBENCH_NATIVE") == "1":
         compile_args.append("-march=native")
     if sanitize:
@@ -82,12 +95,14 @@ setup(
     packages=find_packages(include=["workbench", "workbench.*"]),
     package_data={
         "": ["*.pyi", "*.pyx", "*.pxd", "py.typed", "templates/*", "static/*"],
-        "workbench.formats": ["gpu-systems.csv", "model-sizes.csv", "calibration.json"],
+        "workbench.formats": ["gpu-systems.csv", "model-sizes.csv", "calibration.json", "data/**/*"],
         "workbench.formats.matrices": ["link-speeds.csv"],
         "workbench.report": ["palette.json"],
     },
     ext_modules=cythonize(
         extensions,
+        nthreads=PROCESSES,
+        quiet=True,
         build_dir=f"build/cython-{mode}",
         compiler_directives={
             "language_level": 3,

@@ -10,6 +10,9 @@ from pathlib import Path
 #: What the licences of this package and of the code inside it ask to be passed on.
 NOTICES = frozenset({"LICENSE", "NOTICE", "workbench/widgets/static/THIRD-PARTY-LICENSES.txt"})
 
+#: Endings of the files that examples and `workbench.datasets` read.
+DATA = frozenset({".yaml", ".csv", ".txt", ".json"})
+
 SOURCES = frozenset({".pyx", ".pxd", ".pyi", ".py"})
 
 
@@ -18,7 +21,13 @@ def problems_of_sdist(names: set[str], checkout: Path) -> list[str]:
     needed = {f"_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in SOURCES}
     needed |= {name.replace("_core/", "workbench/_core/") for name in needed}
     needed |= {p.relative_to(checkout).as_posix() for p in (checkout / "tests").rglob("*.py")}
-    needed |= {"pyproject.toml", "setup.py", "requirements.lock", "README.md", "workbench/py.typed"}
+    needed |= {
+        "pyproject.toml",
+        "setup.py",
+        *(p.name for p in checkout.glob("requirements*.lock")),
+        "README.md",
+        "workbench/py.typed",
+    }
     needed |= NOTICES | {"tests/conformance/PROVENANCE.md"}
     found = [f"sdist lacks {name}" for name in sorted(needed - names)]
     return found + [f"sdist holds {name}" for name in sorted(names) if name.endswith((".so", ".c", ".pyd", ".pyc"))]
@@ -36,6 +45,8 @@ def problems_of_wheel(names: set[str], checkout: Path) -> list[str]:
     }
     needed |= {f"workbench/_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in (".pyi", ".py")}
     needed.add("workbench/py.typed")
+    data = checkout / "datasets"
+    needed |= {f"workbench/formats/data/{p.relative_to(data).as_posix()}" for p in data.rglob("*") if p.suffix in DATA}
     found = [f"wheel lacks {name}" for name in sorted(needed - names)]
     licences = {name.partition(".dist-info/licenses/")[2] for name in names}
     found += [f"wheel lacks {name} among its licences" for name in sorted(NOTICES - licences)]

@@ -95,6 +95,7 @@ def _row(
         "goal_us": goal_us,
         "goal_of": "p99",
         "note": f"{size / 1e6:.1f} MB; p99 is the slowest of {REPEATS}",
+        "fault": "",
     }
 
 

@@ -44,10 +44,12 @@ def row(
     goal_us: float | None,
     note: str,
     goal_of: Literal["p50", "p99"] = "p99",
+    fault: str = "",
 ) -> dict[str, object]:
     """One measurement as the dict that `run.py` describes.
 
     `ours_us` are the single measurements in microseconds, `baseline_us` the baseline's time; None if there is none.
+    `fault` says what was wrong with the answers; "" if nothing was.
     """
     return {
         "benchmark": benchmark,
@@ -59,4 +61,5 @@ def row(
         "goal_us": goal_us,
         "goal_of": goal_of,
         "note": note,
+        "fault": fault,
     }

@@ -11,9 +11,12 @@ Each ``benchmarks/bench_*.py`` has a function ``rows()`` that yields one dict pe
 - ``baseline``, ``baseline_us``: what it is compared with, in the same run; None where there is nothing to compare;
 - ``goal_us``: what must not be passed; None where nothing was promised;
 - ``goal_of``: ``p50`` or ``p99``, of which the goal was stated;
-- ``note``: anything the reader must know, or "".
+- ``note``: anything the reader must know, or "";
+- ``fault``: what was wrong with the answers, or "".
 
-A benchmark never fails because it was slow: the table shows it, and the reader knows how busy the machine was.
+A benchmark never fails because it was slow: the table shows it, and the reader knows how busy the machine was. It fails
+if the answers were wrong or a benchmark ended with an error: the others are measured all the same, the faults are named
+below the table, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import os
 import platform
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -36,7 +40,18 @@ from workbench.formats.whole_file import write_whole
 
 HERE = Path(__file__).resolve().parent
 KEYS = frozenset(
-    {"benchmark", "size", "ours_us_p50", "ours_us_p99", "baseline", "baseline_us", "goal_us", "goal_of", "note"}
+    {
+        "benchmark",
+        "size",
+        "ours_us_p50",
+        "ours_us_p99",
+        "baseline",
+        "baseline_us",
+        "goal_us",
+        "goal_of",
+        "note",
+        "fault",
+    }
 )
 PACKAGES = ("topology-workbench", "numpy", "networkx", "pandas", "Cython")
 
@@ -46,7 +61,8 @@ Row = Mapping[str, Any]
 def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     """Run the benchmarks in `folder` that the command-line `arguments` select.
 
-    Returns 0, or 2 if no benchmark has the given name, or 130 after Ctrl-C.
+    Returns 0, or 1 if a benchmark found wrong answers or ended with an error, or 2 if no benchmark has the given name,
+    or 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     files = sorted(folder.glob("bench_*.py"))
@@ -60,13 +76,15 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     sys.path[:0] = [str(folder), str(HERE.parent)]
     machine = provenance(pin_to_one_core())
     found: list[Row] = []
+    faults: list[str] = []
     seconds: dict[str, float] = {}
     begin = time.monotonic()
     options.json.parent.mkdir(parents=True, exist_ok=True)
 
     def keep(interrupted: bool) -> None:
         """Write the rows measured so far to the JSON file, so that a run that is killed loses one row at most."""
-        result = {**machine, "interrupted": interrupted, "seconds": seconds, "rows": [dict(row) for row in found]}
+        result = {**machine, "interrupted": interrupted, "seconds": seconds, "faults": faults}
+        result["rows"] = [dict(row) for row in found]
         write_whole(options.json, json.dumps(result, indent=1) + "\n")
 
     print(line(HEADINGS), flush=True)
@@ -74,11 +92,17 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     try:
         for path in chosen:
             started = time.monotonic()
-            for row in rows_of(path, options.full):
-                found.append(row)
-                print(line(cells(row)), flush=True)
-                seconds[name_of(path)] = round(time.monotonic() - started, 1)
-                keep(interrupted=True)
+            try:
+                for row in rows_of(path, options.full):
+                    found.append(row)
+                    if row["fault"]:
+                        faults.append(f"{name_of(path)}: {row['benchmark']}, {row['size']}: {row['fault']}")
+                    print(line(cells(row)), flush=True)
+                    seconds[name_of(path)] = round(time.monotonic() - started, 1)
+                    keep(interrupted=True)
+            except Exception as error:
+                traceback.print_exc()
+                faults.append(f"{name_of(path)} ended early: {error!r}")
     except KeyboardInterrupt:
         interrupted = True
     keep(interrupted)
@@ -86,7 +110,9 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     print(f"{time.monotonic() - begin:.0f} s; wrote {options.json}")
     if interrupted:
         print("interrupted: what was measured until then stands above")
-    return 130 if interrupted else 0
+    for fault in faults:
+        print(f"FAULT: {fault}")
+    return 130 if interrupted else min(len(faults), 1)
 
 
 def _parser() -> argparse.ArgumentParser:

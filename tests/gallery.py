@@ -39,7 +39,7 @@ from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.simulate import SimulatedJob, Simulation
 from workbench.topology.machines import nvl72, supernode_384
 
@@ -57,7 +57,7 @@ def cluster(sizes):
 
 def explorer():
     snapshot = wb.load("datasets/job-log/cluster.yaml").snapshot
-    log = read_job_log("datasets/job-log/jobs.csv")
+    log = load_jobs("datasets/job-log/jobs.csv")
     jobs = [SimulatedJob(job.gang, job.submitted_s, job.duration_s) for job in log.jobs]
     results = [Simulation(snapshot, wb.get_policy(name), jobs).run().result() for name in ("volcano", "spread")]
     shown = wb.SimulationExplorer(results, snapshot)

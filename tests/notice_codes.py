@@ -43,8 +43,10 @@ REMEDIES: Mapping[str, str] = {
     "insufficient": "Ask for less per pod, wait for running pods to end, or add nodes.",
     "invalid-label": "Set the label tor-affinity to large-model-schema, normal-schema or null.",
     "job-left-out": "Wait for a HyperNode of that tier to be free of accelerator pods.",
+    "kueue-pending": "Raise the quota, let others of the queue or cohort end, or ask for fewer or smaller pods.",
     "larger-than-switch": "Use fewer pods than a switch has nodes, or switch-affinity without single-layer.",
     "left-out": "Let the function name a node for this pod, too.",
+    "left-over": "Let minAvailable be all pods, or make room: Kueue admits the largest count that fits.",
     "no-candidate": "Gather in a wider layer, prefer instead of demand, or use fewer pods.",
     "no-domain": "Allow a higher tier, use soft instead of hard, or use fewer or smaller pods.",
     "no-hypernode-per-job": "Wait for HyperNodes to be free of accelerator pods, or allow a higher tier.",
@@ -53,6 +55,7 @@ REMEDIES: Mapping[str, str] = {
     "no-single-switch": "Wait for nodes of one switch, or use fewer pods.",
     "no-switch-table": "Give the ConfigMap basic-tor-node-cm, or HyperNodes of tier 1, with the input.",
     "node-affinity": "Change the selector or the affinity, or label nodes.",
+    "no-topology-fit": "Require a wider level, prefer instead of require, or use fewer or smaller pods.",
     "not-admitted": "Let the jobs that reserve it start or end, raise the queue's capability, or lower minResources.",
     "not-configured": "Add the action (allocate or backfill) to the configuration.",
     "not-enough-pods": "Raise the replicas, or lower minAvailable.",
@@ -66,6 +69,7 @@ REMEDIES: Mapping[str, str] = {
     "pod-group-unschedulable": "See the reason beside it; this sentence is in the condition of the PodGroup.",
     "pod-priorities-differ": "Give all pods of the gang one priority.",
     "pod-spread": "Raise maxSkew, prefer (ScheduleAnyway) instead of demand, or label more nodes.",
+    "pods-without-place": "Let the leader accept the workers' nodes; give a pod set whole slices.",
     "preemption-would-help": "End the pods that it names, or wait for them; nothing is evicted here.",
     "queue-guarantees": "Lower the guarantees of other queues, or wait for the queue's jobs to end.",
     "queue-limit": "Raise the queue's capability, or wait for its jobs to end.",
@@ -80,6 +84,7 @@ REMEDIES: Mapping[str, str] = {
     "tier-too-small": "Allow a tier that exists; `workbench topology show` tells them.",
     "topology-not-ready": "`workbench topology lint` says what keeps the HyperNodes from being a tree.",
     "unschedulable": "Uncordon the nodes.",
+    "upstream-crash": "Use at least as many pods as one slice has, or leave balanced placement off.",
 }
 
 

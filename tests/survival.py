@@ -28,6 +28,7 @@ from workbench.model.value import Working
 from workbench.policies import Policy
 from workbench.report.displays import install
 from workbench.simulate import SimulatedJob, Simulation, SimulationResult
+from workbench.study import StudyWorkload
 from workbench.topology.diff import diff_topologies
 from workbench.topology.lint import lint
 
@@ -86,12 +87,22 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "lint": lint(snapshot.topology),
         "difference": diff_topologies(snapshot.topology, snapshot.topology),
         "list of policies": workbench.list_policies(),
-        "ssh keys": workbench.SshKeys("private", "public"),
+        "ssh keys": workbench.jobs.SshKeys("private", "public"),
         "embedded cluster": (cluster := embedded_cluster()),
         "job of a cluster": cluster.job("train"),
         "pod of a cluster": cluster.pod("train-worker-0"),
         "lives of a cluster's jobs": cluster.timeline(),
         "simulation": simulation_result(scenario),
+        "simulation that goes on": Simulation(scenario.snapshot, "binpack", []),
+        "study": workbench.Study(
+            name="s",
+            topologies={"demo": snapshot},
+            workloads={"a log": StudyWorkload(workbench.load_jobs(DEMO.parent / "job-log" / "jobs.csv"))},
+            policies={"binpack": workbench.get_policy("binpack")},
+        ),
+        "gang in sub-groups": dataclasses.replace(
+            scenario.gangs[0], sub_grouped=True, sub_groups=(workbench.SubGroup("half", (0, 1), None, 2),)
+        ),
         **lifecycle_values(),
     }
 
@@ -105,9 +116,9 @@ def simulation_result(scenario: Scenario) -> SimulationResult:
 def lifecycle_values() -> dict[str, Any]:
     """What the rules on the life of a Job are asked and answer."""
     job = {"kind": "Job", "metadata": {"name": "train"}, "spec": {"tasks": [{"name": "worker", "replicas": 2}]}}
-    observed = workbench.Observed.of_manifests(job, pod_group=workbench.next_pod_group(job).write)
-    request = workbench.JobRequest(action="AbortJob")
-    step = workbench.next_status(job, observed, request)
+    observed = workbench.jobs.Observed.of_manifests(job, pod_group=workbench.jobs.next_pod_group(job).write)
+    request = workbench.jobs.JobRequest(action="AbortJob")
+    step = workbench.jobs.next_status(job, observed, request)
     return {"observed": observed, "request": request, "step": step}
 
 

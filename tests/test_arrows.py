@@ -93,8 +93,10 @@ def test_a_planted_import_that_climbs_is_found(importer: str, imported: str, wan
 
 def test_every_room_has_a_contract() -> None:
     protected = {str(module) for contract in contracts() for module in contract.protected_modules}  # type: ignore[attr-defined]
-    rooms = graph().find_children("workbench") - {"workbench.errors", "workbench.cancel", "workbench.__main__"}
-    schedulers = {f"workbench.policies.{name}" for name in ("volcano", "koordinator", "switch_affinity")}
+    rooms = graph().find_children("workbench") - {
+        f"workbench.{name}" for name in ("errors", "cancel", "optional", "__main__")
+    }
+    schedulers = {f"workbench.policies.{name}" for name in ("volcano", "koordinator", "kueue", "switch_affinity")}
     assert protected == rooms | schedulers | {"workbench"}
 
 

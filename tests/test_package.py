@@ -47,3 +47,36 @@ def test_a_second_copy_of_the_kernels_is_refused_and_nothing_of_it_stays():
     done = python(code + "print([name for name in sys.modules if name.startswith('_core')])")
     assert "import workbench._core, not _core" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_placing_loads_neither_prices_nor_tables_nor_remedies():
+    """Each waits for a job that is priced, a form that is a table, or a job that is pending."""
+    code = (
+        "import sys; from workbench.cli import main; main(['place', 'datasets/demo'])\n"
+        "late = ('workbench.evaluate.cost', 'workbench.evaluate.whatif.fix', 'pandas', 'xml', 'http', 'jinja2')\n"
+        "print([name for name in late if name in sys.modules], file=sys.stderr)"
+    )
+    done = python(code)
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
+
+
+def test_the_data_of_the_examples_are_found_in_any_folder(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "topology", "show", "datasets/demo", "-o", "json"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "datasets" / "demo").mkdir(parents=True)  # one's own folder of this name comes first
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "topology", "show", "datasets/demo"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and "datasets/demo: no manifest in the folder" in done.stderr

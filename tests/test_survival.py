@@ -33,6 +33,7 @@ from tests.survival import (
 )
 from workbench.errors import CapacityError, InputError, UnknownNameError, WorkbenchError
 from workbench.model.value import Value, Working
+from workbench.study import Study
 
 #: What a process of a pool does until none comes: a function with its arguments comes in as a pickle, the answer or the
 #: error goes out.
@@ -101,12 +102,23 @@ def test_every_exported_value_is_among_the_examples() -> None:
 
 
 def test_whatever_has_derived_parts_or_arrays_says_what_a_copy_keeps() -> None:
-    # A policy is no value: it may remember what it worked out, and nobody else has its arrays.
-    values = [
-        each for each in examples() if not type(each).__module__.startswith(("workbench.policies", "workbench.kernels"))
-    ]
+    # A policy is no value: it may remember what it worked out, and nobody else has its arrays. The parts of a
+    # simulation are copied with it.
+    left_out = ("workbench.policies", "workbench.kernels", "workbench.simulate.candidates")
+    values = [each for each in examples() if not type(each).__module__.startswith(left_out)]
     without = {type(each).__qualname__ for each in values if not isinstance(each, Value) and parts_to_derive(each)}
     assert without == set(), "derive them from workbench.model.value.Value"
+
+
+def test_a_value_equals_its_copy_and_what_changes_equals_itself_only() -> None:
+    values = [each for each in examples() if isinstance(each, Value)]
+    assert len({type(each) for each in values}) > 20
+    for each in values:
+        copied = copy.deepcopy(each)
+        assert (copied == each) is not isinstance(each, (Working, Study)), type(each).__name__
+        assert each != 3
+    frozen = [each for each in values if not isinstance(each, Working) and type(each).__hash__ is Value.__hash__]
+    assert len(frozen) > 20 and all(hash(copy.deepcopy(each)) == hash(each) for each in frozen)
 
 
 @pytest.mark.parametrize("way", COPIES)

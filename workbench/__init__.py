@@ -3,14 +3,20 @@
 The notebook's surface. Everything is loaded when first used, so that ``import workbench`` and ``workbench --help`` cost
 nothing; pandas, pyvis and the drawing code come in only when a table or a picture is wanted.
 
->>> import workbench
->>> scenario = workbench.load("datasets/demo")                                    # doctest: +SKIP
->>> workbench.compare(scenario.gangs, scenario.snapshot, ["allocate", "volcano"])   # doctest: +SKIP
+Examples
+--------
+>>> import workbench as wb
+>>> scenario = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=4, gpus=8, tier=2))
+>>> scenario.place("mine", policy="volcano-1.15")
+Placement(default/mine by volcano-1.15: 4 pods on 4 nodes inside s4 (tier 2))
+>>> wb.compare(scenario, ["allocate", "volcano-1.15"])
+Comparison(1 job; allocate: 1 placed; volcano-1.15: 1 placed)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +25,7 @@ from workbench.errors import (
     ClusterError,
     InputError,
     InternalError,
+    MissingExtraError,
     StoreError,
     UnknownNameError,
     WorkbenchError,
@@ -27,33 +34,37 @@ from workbench.model.display import set_installer
 from workbench.model.handed_in import hand_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from workbench import jobs as jobs
+    from workbench import simulate as simulate
     from workbench.control.cluster import EmbeddedCluster as EmbeddedCluster
+    from workbench.evaluate import contention as contention
     from workbench.evaluate import cost as cost
     from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
+    from workbench.evaluate.cost import Calibration
     from workbench.evaluate.differences import differences as differences
     from workbench.evaluate.metric_table import metric as metric
     from workbench.evaluate.metrics import measure as measure
+    from workbench.evaluate.provenance import show_versions as show_versions
     from workbench.evaluate.regret import Regret as Regret
     from workbench.evaluate.regret import regret as regret
-    from workbench.evaluate.whatif.fix import FixReport
+    from workbench.evaluate.sessions import explain as explain
+    from workbench.evaluate.sessions import fix as fix
+    from workbench.evaluate.sessions import place as place
+    from workbench.evaluate.sessions import schedule as schedule
     from workbench.evaluate.whatif.fix import fix_report as fix_report
+    from workbench.formats import datasets as datasets
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
+    from workbench.formats.job_logs.read import load_jobs as load_jobs
     from workbench.formats.load import load as load
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
     from workbench.formats.snapshot_file import save as save
-    from workbench.jobs.expand import expand_job as expand_job
-    from workbench.jobs.frameworks.contract import SshKeys as SshKeys
-    from workbench.jobs.hyper_job.next_step import next_hyper_job as next_hyper_job
-    from workbench.jobs.lifecycle.events import job_request as job_request
-    from workbench.jobs.lifecycle.next_status import NextStep as NextStep
-    from workbench.jobs.lifecycle.next_status import next_status as next_status
-    from workbench.jobs.lifecycle.observed import Observed as Observed
-    from workbench.jobs.lifecycle.request import JobRequest as JobRequest
-    from workbench.jobs.next_pod_group import next_pod_group as next_pod_group
+    from workbench.kernels.states import best_bottlenecks as best_bottlenecks
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -64,7 +75,9 @@ if TYPE_CHECKING:
     from workbench.model.extras import VolcanoMemory as VolcanoMemory
     from workbench.model.gang import Gang as Gang
     from workbench.model.gang import Role as Role
+    from workbench.model.gang import SubGroup as SubGroup
     from workbench.model.gang import TopologyConstraint as TopologyConstraint
+    from workbench.model.new_gang import gang as gang
     from workbench.model.notice import Notice as Notice
     from workbench.model.placement import Decision as Decision
     from workbench.model.placement import Placement as Placement
@@ -79,7 +92,16 @@ if TYPE_CHECKING:
     from workbench.policies import get_policy as get_policy
     from workbench.policies import list_policies as list_policies
     from workbench.policies import policy as policy
+    from workbench.simulate.disciplines import discipline as discipline
+    from workbench.simulate.engine import Simulation as Simulation
+    from workbench.simulate.job import SimulatedJob as SimulatedJob
+    from workbench.simulate.result import SimulationResult as SimulationResult
     from workbench.simulate.timeline import Timeline as Timeline
+    from workbench.study.study import Study as Study
+    from workbench.topology.diff import diff_topologies as diff_topologies
+    from workbench.topology.lint import lint as lint
+    from workbench.topology.machines import machine as machine
+    from workbench.topology.machines import with_noise as with_noise
     from workbench.topology.presets import generate_scenario as generate_scenario
 
 _HOME = {
@@ -93,11 +115,8 @@ _HOME = {
     "Explanation": "workbench.model.explanation",
     "Extra": "workbench.model.extras",
     "Gang": "workbench.model.gang",
-    "JobRequest": "workbench.jobs.lifecycle.request",
     "KoordinatorWish": "workbench.model.extras",
-    "NextStep": "workbench.jobs.lifecycle.next_status",
     "Notice": "workbench.model.notice",
-    "Observed": "workbench.jobs.lifecycle.observed",
     "Placement": "workbench.model.placement",
     "Policy": "workbench.policies",
     "Refusal": "workbench.model.placement",
@@ -105,37 +124,54 @@ _HOME = {
     "Role": "workbench.model.gang",
     "Scenario": "workbench.model.snapshot",
     "SchedulerConfig": "workbench.model.scheduler_config",
-    "SshKeys": "workbench.jobs.frameworks.contract",
+    "SimulatedJob": "workbench.simulate.job",
+    "Simulation": "workbench.simulate.engine",
+    "SimulationResult": "workbench.simulate.result",
+    "Study": "workbench.study.study",
+    "SubGroup": "workbench.model.gang",
     "Timeline": "workbench.simulate.timeline",
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "VolcanoMemory": "workbench.model.extras",
+    "best_bottlenecks": "workbench.kernels.states",
     "best_gpus": "workbench.model.best_gpus",
     "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
+    "contention": "workbench.evaluate",
     "cost": "workbench.evaluate",
+    "diff_topologies": "workbench.topology.diff",
+    "datasets": "workbench.formats",
     "differences": "workbench.evaluate.differences",
-    "expand_job": "workbench.jobs.expand",
+    "discipline": "workbench.simulate.disciplines",
+    "explain": "workbench.evaluate.sessions",
+    "fix": "workbench.evaluate.sessions",
     "fix_report": "workbench.evaluate.whatif.fix",
     "from_networkx": "workbench.formats.fabric.graphml",
+    "gang": "workbench.model.new_gang",
     "generate_scenario": "workbench.topology.presets",
     "get_gpu_policy": "workbench.policies",
     "get_policy": "workbench.policies",
-    "job_request": "workbench.jobs.lifecycle.events",
+    "jobs": "workbench",
     "list_policies": "workbench.policies",
+    "lint": "workbench.topology.lint",
+    "live": "workbench",
     "load": "workbench.formats.load",
     "load_config": "workbench.formats.scheduler_conf",
+    "load_jobs": "workbench.formats.job_logs.read",
     "load_matrix": "workbench.formats.matrix",
+    "machine": "workbench.topology.machines",
     "measure": "workbench.evaluate.metrics",
     "metric": "workbench.evaluate.metric_table",
-    "next_hyper_job": "workbench.jobs.hyper_job.next_step",
-    "next_pod_group": "workbench.jobs.next_pod_group",
-    "next_status": "workbench.jobs.lifecycle.next_status",
+    "place": "workbench.evaluate.sessions",
     "policy": "workbench.policies",
     "regret": "workbench.evaluate.regret",
     "save": "workbench.formats.snapshot_file",
+    "schedule": "workbench.evaluate.sessions",
+    "show_versions": "workbench.evaluate.provenance",
+    "simulate": "workbench",
     "split_gpus": "workbench.model.pod_gpus",
     "to_networkx": "workbench.formats.fabric.graphml",
+    "with_noise": "workbench.topology.machines",
     "MatrixLoader": "workbench.widgets.matrix_loader",
     "PlacementComparer": "workbench.widgets.comparer",
     "SimulationExplorer": "workbench.widgets.simulation_explorer",
@@ -143,107 +179,21 @@ _HOME = {
     "Workbench": "workbench.widgets.workbench",
 }
 
+#: Names that stand for a package of functions.
+_ROOMS = frozenset({"contention", "cost", "datasets", "jobs", "live", "simulate"})
+
 __all__ = [
     "CapacityError",
     "ClusterError",
     "InputError",
     "InternalError",
+    "MissingExtraError",
     "StoreError",
     "UnknownNameError",
     "WorkbenchError",
-    "explain",
-    "place",
-    "schedule",
+    "load_calibration",
     *_HOME,
 ]
-
-
-def place(
-    gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
-) -> Placement | Refusal:
-    """Place one gang by a policy, in a scheduling session of its own.
-
-    Parameters
-    ----------
-    gang : Gang
-    snapshot : ClusterSnapshot
-        Not changed; ``snapshot.with_placement(p)`` is the snapshot with the placed pods running.
-    policy : str or Policy
-        Name of a node policy, with ``+GPU`` for a GPU policy (``volcano+gpu-bottleneck``), or a policy object.
-    **params
-        Parameters of the policy by name; those of the GPU part as ``gpu={"name": value}``.
-
-    Returns
-    -------
-    Placement or Refusal
-
-    Raises
-    ------
-    UnknownNameError, InputError
-        No such policy or parameter, or a value that it does not take.
-    """
-    return schedule([gang], snapshot, policy, **params)[0].result
-
-
-def schedule(
-    gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
-) -> list[Decision]:
-    """Place several gangs in one scheduling session, in the order that the policy chooses.
-
-    Parameters
-    ----------
-    gangs : sequence of Gang
-    snapshot : ClusterSnapshot
-    policy : str or Policy
-    **params
-        As in `place`.
-
-    Returns
-    -------
-    list of Decision
-        In the order of `gangs`; `Decision.turn` numbers the decisions in the order in which the policy took them.
-    """
-    _check_values(gangs, snapshot)
-    return _policy_of(policy, params).schedule(gangs, snapshot)
-
-
-def explain(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Explanation:
-    """Explain a policy's decision on one gang: which HyperNodes and nodes it considers, and why it keeps or drops each.
-
-    Parameters
-    ----------
-    gang : Gang
-    snapshot : ClusterSnapshot
-    policy : str or Policy
-    **params
-        As in `place`.
-    """
-    _check_values([gang], snapshot)
-    return _policy_of(policy, params).explain(gang, snapshot)
-
-
-def _check_values(gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> None:
-    from workbench.model.gang import Gang
-    from workbench.model.snapshot import ClusterSnapshot
-
-    for gang in gangs:
-        if not isinstance(gang, Gang):
-            expected = "a Gang, such as scenario.gang('name')"
-            raise InputError("not a gang", source="gang", got=repr(gang), expected=expected)
-    if not isinstance(snapshot, ClusterSnapshot):
-        expected = "a ClusterSnapshot, such as scenario.snapshot"
-        raise InputError("not a snapshot", source="snapshot", got=repr(snapshot), expected=expected)
-
-
-def _policy_of(policy: str | Policy, params: dict[str, Any]) -> Policy:
-    from workbench.policies import as_policy, get_policy
-
-    if isinstance(policy, str):
-        return get_policy(policy, **params)
-    found = as_policy(policy)
-    if params:
-        raise InputError("a policy object has its parameters already", source="policy", got=", ".join(sorted(params)))
-    return found
 
 
 def _install_displays() -> None:
@@ -252,14 +202,50 @@ def _install_displays() -> None:
     install()
 
 
-def _fix(scenario: Scenario, job: str, policy: str | Policy, **params: Any) -> FixReport:
-    from workbench.evaluate.whatif.fix import fix_report
+def _frame(value: Any) -> Any:
+    from workbench.evaluate.frames import frame_of
 
-    return fix_report(_policy_of(policy, params), scenario.gangs, scenario.snapshot, scenario.gang(job).key)
+    return frame_of(value)
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called."""
+    return lambda *args, **options: getattr(sys.modules[__name__], name)(*args, **options)
 
 
 set_installer(_install_displays)
-hand_in("fix", _fix)
+hand_in("frame", _frame)
+for _name in ("place", "schedule", "explain", "compare", "fix", "to_networkx"):
+    hand_in(_name, _asked(_name))
+
+
+def load_calibration(path: str | Path | None = None) -> Calibration:
+    """Read what communication costs, as `workbench.cost` prices it, from a fit to measurements.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package.
+
+    Returns
+    -------
+    workbench.cost.Calibration
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no calibration.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> "h100_sxm" in wb.load_calibration().machines
+    True
+    """
+    from workbench.evaluate.cost import Calibration
+    from workbench.formats.collectives import read_calibration_record
+
+    return Calibration.from_record(*read_calibration_record(path))
 
 
 def __getattr__(name: str) -> Any:
@@ -268,12 +254,14 @@ def __getattr__(name: str) -> Any:
 
         return version()
     if name in _HOME:
-        home = import_module(_HOME[name])
-        value = getattr(home, name, None) or import_module(f"{_HOME[name]}.{name}")  # a room of functions
+        if name in _ROOMS:
+            value: Any = import_module(f"{_HOME[name]}.{name}")
+        else:
+            value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'workbench' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted(__all__)

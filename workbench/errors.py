@@ -1,8 +1,8 @@
 """All exceptions that this package raises on purpose; the class tells who has to act.
 
-The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. The owner of the cluster or of the
-discovery endpoint: `ClusterError`. The authors of this package: `InternalError`. A job that does not fit is no error:
-policies then return a `workbench.model.placement.Refusal`.
+The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. Who installed this package:
+`MissingExtraError`. The owner of the cluster or of the discovery endpoint: `ClusterError`. The authors of this package:
+`InternalError`. A job that does not fit is no error: policies then return a `workbench.model.placement.Refusal`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = [
     "ClusterError",
     "InputError",
     "InternalError",
+    "MissingExtraError",
     "StoreError",
     "UnknownNameError",
     "WorkbenchError",
@@ -27,6 +28,12 @@ class WorkbenchError(Exception):
     """Base class of every exception that this package raises on purpose.
 
     Survives pickle, so that process pools can return it.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> issubclass(wb.InputError, wb.WorkbenchError)
+    True
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -56,6 +63,15 @@ class InputError(WorkbenchError, ValueError):
         The value found and the values allowed.
     remark : str, optional
         How the input was interpreted, if the mistake may lie in that: ``read as slurm``.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> try:
+    ...     wb.BandwidthMatrix([[0, 1]])
+    ... except wb.InputError as error:
+    ...     print(error)
+    array: the matrix is not square (found 1 x 2, expected n rows of n numbers, n >= 1)
     """
 
     def __init__(
@@ -113,6 +129,15 @@ class UnknownNameError(WorkbenchError, KeyError):
         The name given.
     known : iterable of str
         The names that exist.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> try:
+    ...     wb.get_policy("vulcano")
+    ... except wb.UnknownNameError as error:
+    ...     print(error)
+    unknown policy 'vulcano'; did you mean volcano or volcano-1.15 or volcano-1.13?
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
@@ -138,11 +163,46 @@ def _close(name: str, known: Iterable[str]) -> list[str]:
 
 
 class CapacityError(WorkbenchError, ValueError):
-    """The input exceeds a documented limit, such as 1,024 GPUs in one matrix."""
+    """The input exceeds a documented limit, such as 1,024 GPUs in one matrix.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> import numpy
+    >>> try:
+    ...     wb.BandwidthMatrix(numpy.zeros((1025, 1025)))
+    ... except wb.CapacityError as error:
+    ...     print(error)
+    array: 1025 GPUs in one matrix, at most 1024 are supported
+    """
+
+
+class MissingExtraError(WorkbenchError, ImportError):
+    """What was asked for needs a package that the default install leaves out; the message says what to install.
+
+    Parameters
+    ----------
+    package : str
+        Name under which the package is imported.
+    extra : str
+        Extra of this project that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f'{package} is not installed: pip install "topology-workbench[{extra}]"')
 
 
 class ClusterError(WorkbenchError, RuntimeError):
-    """The cluster or discovery endpoint did not answer, or refused the request."""
+    """The cluster or discovery endpoint did not answer, or refused the request.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> issubclass(wb.StoreError, wb.ClusterError), issubclass(wb.ClusterError, RuntimeError)
+    (True, True)
+    """
 
 
 class StoreError(ClusterError):
@@ -155,6 +215,12 @@ class StoreError(ClusterError):
         is refused by an admission webhook; or the version to watch from is no longer kept.
     message : str
         The refusal, in the words of the API server.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.StoreError("NotFound", "jobs.batch.volcano.sh \\"train\\" not found").reason
+    'NotFound'
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -163,4 +229,11 @@ class StoreError(ClusterError):
 
 
 class InternalError(WorkbenchError, RuntimeError):
-    """Something that must always hold inside this package does not: a bug, please report it."""
+    """Something that must always hold inside this package does not: a bug, please report it.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> issubclass(wb.InternalError, RuntimeError)
+    True
+    """

@@ -11,12 +11,12 @@ pytestmark = pytest.mark.browser
 CELL = f"""
 import os
 import workbench
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.simulate import SimulatedJob, Simulation
 
 os.chdir({str(ROOT)!r})
 cluster = workbench.load("datasets/job-log/cluster.yaml").snapshot
-log = read_job_log("datasets/job-log/jobs.csv")
+log = load_jobs("datasets/job-log/jobs.csv")
 # Twice as many jobs in the time, so that some wait.
 jobs = [SimulatedJob(job.gang, job.submitted_s / 2, job.duration_s) for job in log.jobs]
 results = [Simulation(cluster, workbench.get_policy(name), jobs).run().result() for name in ("volcano", "spread")]

@@ -25,14 +25,14 @@ def manifests(tmp_path: Path) -> Path:
 def test_yaml_is_a_document_per_object(run: Run, manifests: Path) -> None:
     result = run("expand", manifests)
     assert result.status == 0
-    assert list(yaml.safe_load_all(result.out)) == workbench.expand_job(TORCH) + workbench.expand_job(RAY)
+    assert list(yaml.safe_load_all(result.out)) == workbench.jobs.expand_job(TORCH) + workbench.jobs.expand_job(RAY)
     assert result.err == "ignored: Node (1)\n"
 
 
 def test_json_is_a_list(run: Run, manifests: Path) -> None:
     result = run("expand", manifests, "-o", "json")
     assert result.json["kind"] == "List"
-    assert result.json["items"] == workbench.expand_job(TORCH) + workbench.expand_job(RAY)
+    assert result.json["items"] == workbench.jobs.expand_job(TORCH) + workbench.jobs.expand_job(RAY)
 
 
 def test_the_pods_can_be_placed(run: Run, manifests: Path, files: Path) -> None:

@@ -107,6 +107,71 @@ def devices(draw: st.DrawFn) -> dict[str, Any]:
     return device_manifest(draw(_node), range(4), matrix, unhealthy=draw(st.sampled_from([(), (1,), (0, 1, 2, 3)])))
 
 
+#: Owner references of what top owners make, and labels that their controllers write.
+_OWNERS = [
+    ("Job", "x", "batch/v1"),
+    ("Job", "y", "batch/v1"),
+    ("StatefulSet", "y", "apps/v1"),
+    ("RayCluster", "y", "ray.io/v1"),
+]
+_OWNED: list[dict[str, str]] = [
+    {"jobset.sigs.k8s.io/jobset-name": "x", "jobset.sigs.k8s.io/replicatedjob-name": "w"},
+    {"leaderworkerset.sigs.k8s.io/name": "x", "leaderworkerset.sigs.k8s.io/group-index": "0"},
+    {"leaderworkerset.sigs.k8s.io/name": "x", "leaderworkerset.sigs.k8s.io/group-index": "7"},
+    {"training.kubeflow.org/job-name": "x", "training.kubeflow.org/replica-type": "worker"},
+    {"ray.io/cluster": "y", "ray.io/group": "g"},
+]
+
+
+@st.composite
+def top_owners(draw: st.DrawFn) -> dict[str, Any]:
+    count = draw(st.integers(0, 2))
+    template = _template(draw)
+    job = {"parallelism": count, "completions": 2, "template": template}
+    ray = {"headGroupSpec": {"template": template}, "workerGroupSpecs": [{"groupName": "g", "replicas": count}]}
+    ray["workerGroupSpecs"][0]["template"] = template
+    version, kind, spec = draw(
+        st.sampled_from(
+            [
+                ("batch/v1", "Job", job),
+                ("batch/v1", "Job", job),
+                (
+                    "jobset.x-k8s.io/v1alpha2",
+                    "JobSet",
+                    {"replicatedJobs": [{"name": "w", "replicas": count, "template": {"spec": job}}]},
+                ),
+                (
+                    "leaderworkerset.x-k8s.io/v1",
+                    "LeaderWorkerSet",
+                    {"replicas": count, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template}},
+                ),
+                ("ray.io/v1", "RayCluster", ray),
+                ("ray.io/v1", "RayJob", {"rayClusterSpec": ray}),
+                (
+                    "kubeflow.org/v1",
+                    "PyTorchJob",
+                    {"pytorchReplicaSpecs": {"Worker": {"replicas": count, "template": template}}},
+                ),
+            ]
+        )
+    )
+    metadata = {"name": draw(st.sampled_from(["x", "y"])), "namespace": draw(st.sampled_from(NAMESPACES))}
+    owner = draw(_maybe(st.sampled_from([("JobSet", "x", "jobset.x-k8s.io/v1alpha2"), ("RayJob", "x", "ray.io/v1")])))
+    if owner:
+        reference = {"kind": owner[0], "name": owner[1], "apiVersion": owner[2], "controller": True}
+        metadata["ownerReferences"] = [reference]
+    status = draw(st.sampled_from([{}, {}, {"conditions": [{"type": "Failed", "status": "True"}]}]))
+    return _manifest(version, kind, metadata, spec=spec, status=status)
+
+
+@st.composite
+def stateful_sets(draw: st.DrawFn) -> dict[str, Any]:
+    labels = draw(st.sampled_from([{}, {"leaderworkerset.sigs.k8s.io/name": "x"}]))
+    metadata = {"name": "y", "namespace": draw(st.sampled_from(NAMESPACES)), "labels": labels}
+    spec = {"replicas": draw(st.integers(0, 2)), "selector": {}, "template": _template(draw)}
+    return _manifest("apps/v1", "StatefulSet", metadata, spec=spec)
+
+
 @st.composite
 def pods(draw: st.DrawFn) -> dict[str, Any]:
     labels = draw(
@@ -140,9 +205,12 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
         "labels": labels,
         "annotations": annotations,
     }
-    owner = draw(_maybe(st.sampled_from([("Job", "x"), ("ReplicaSet", "x-1"), ("ReplicaSet", "y-1")])))
+    owner = draw(_maybe(st.sampled_from([("Job", "x"), ("ReplicaSet", "x-1"), ("ReplicaSet", "y-1"), *_OWNERS])))
     if owner:
-        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+        kind, name, *version = owner
+        metadata["ownerReferences"] = [{"kind": kind, "name": name, "controller": True}]
+        metadata["ownerReferences"][0] |= {"apiVersion": version[0]} if version else {}
+    labels |= draw(st.sampled_from([{}, {}, *_OWNED]))
     if draw(st.integers(0, 3)) == 0:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     requests = draw(st.sampled_from([{}, {"cpu": "1"}, {"cpu": "2", "nvidia.com/gpu": "2"}, {"nvidia.com/gpu": "3"}]))
@@ -258,6 +326,9 @@ _MANIFESTS = st.one_of(
     jobs(),
     hyper_jobs(),
     deployments(),
+    stateful_sets(),
+    top_owners(),
+    top_owners(),
     settings_of_cluster(),
 )
 

@@ -127,7 +127,7 @@ def test_given_states_only():
 
 def test_the_table_has_a_row_per_policy_and_number():
     found = regret(koordinator_matrix_b(), ["gpu-best-effort", "gpu-lowest-index"], sizes=[2, 4])
-    assert list(found.to_frame()["policy"]) == ["gpu-best-effort"] * 2 + ["gpu-lowest-index"] * 2
+    assert list(found.to_dataframe()["policy"]) == ["gpu-best-effort"] * 2 + ["gpu-lowest-index"] * 2
     json.dumps(found.to_dict(), allow_nan=False)
 
 

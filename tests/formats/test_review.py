@@ -16,7 +16,7 @@ metadata: {name: q}
 status: {state: Closed}
 ---
 apiVersion: batch/v1
-kind: Job
+kind: CronJob
 metadata: {name: j}
 """
 
@@ -33,5 +33,22 @@ def test_a_queue_without_a_state_is_open() -> None:
     assert review_manifests(read_manifests(["-"], stdin=text), Release.V1_13).refused == 0
 
 
-def test_other_kinds_are_counted_also_a_job_of_another_group() -> None:
-    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job (batch/v1)": 1}
+def test_other_kinds_are_counted() -> None:
+    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"CronJob": 1}
+
+
+def test_a_job_of_kubernetes_and_its_like_are_refused_where_a_field_cannot_be_read() -> None:
+    text = GROUP.replace("CronJob", "Job") + "spec: {parallelism: two}\n---\n"
+    text += """\
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: train-}
+spec: {template: {spec: {containers: [{name: c, image: i}]}}}
+"""
+    review = review_manifests(read_manifests(["-"], stdin=text))
+    *_, refused, accepted = review.objects
+    assert (refused.key, accepted.key, review.not_reviewed) == ("Job default/j", "Job default/train", {})
+    assert [note.code for note in accepted.verdict.warnings] == ["generated-name"]
+    (found,) = [one for one in review.findings(text) if one.subject == refused.key]
+    assert found.message.startswith("spec.parallelism: wrong type or value (found text 'two'")
+    assert found.numbers["line"] == 14

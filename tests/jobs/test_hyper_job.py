@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench import InputError, next_hyper_job
+from workbench import InputError
+from workbench.jobs import next_hyper_job
 
 
 def hyper_job(replicas: int = 2, queue: str = "q", **metadata: Any) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.profiles import max_examples
-from workbench import InputError, JobRequest, Observed, job_request, next_status
+from workbench import InputError
+from workbench.jobs import JobRequest, Observed, job_request, next_status
 from workbench.jobs.lifecycle.actions import CreatePod, DeletePod, DeletePodGroup, RecordEvent, RunHooks
 from workbench.jobs.lifecycle.observed import GroupState, PodState
 from workbench.objects.job import read_job

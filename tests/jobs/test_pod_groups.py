@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench import InputError, next_pod_group
+from workbench import InputError
+from workbench.jobs import next_pod_group
 from workbench.objects.pod_group import read_pod_group
 from workbench.objects.pod_group_manifest import pod_group_manifest
 

@@ -5,6 +5,7 @@ Importing nbformat takes two seconds: only the tests that run a notebook do it.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -180,6 +181,33 @@ def read(path: Path) -> dict[str, Any]:
 
 def test_every_notebook_has_its_key_cells():
     assert [path.name for path in PATHS] == sorted(KEY_CELLS)
+
+
+def below_the_second_level(source: str) -> list[str]:
+    """Modules that a notebook imports and that are no public package: ``workbench`` or ``workbench.ROOM``."""
+    lines = [line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))]
+    named = []
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.Import):
+            named += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            named.append(node.module or "")
+    return [name for name in named if name.split(".")[0] == "workbench" and name.count(".") > 1]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_it_imports_nothing_below_the_second_level(path: Path) -> None:
+    assert [
+        name
+        for cell in read(path)["cells"]
+        if cell["cell_type"] == "code"
+        for name in below_the_second_level("".join(cell["source"]))
+    ] == []
+
+
+def test_a_deep_import_is_found() -> None:
+    deep = "import workbench as wb\nfrom workbench import live\nfrom workbench.report.lines import draw_lines\n"
+    assert below_the_second_level(deep) == ["workbench.report.lines"]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)

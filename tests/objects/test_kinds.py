@@ -27,7 +27,8 @@ def test_objects_go_to_their_kind_and_the_rest_is_counted() -> None:
     )
     assert list(cluster.nodes) == ["n"]
     assert list(cluster.jobs) == ["a/x"]
-    assert cluster.ignored == {"Job (batch/v1)": 1, "Service": 2}
+    assert list(cluster.top_owners) == ["BatchJob a/x"]
+    assert cluster.ignored == {"Service": 2}
     assert cluster.priority_classes["p"].value == 5
     assert (cluster.queues["q"].weight, cluster.queues["q"].capability) == (4, {"cpu": 2000})
 

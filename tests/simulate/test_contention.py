@@ -46,7 +46,7 @@ def run(jobs: list[SimulatedJob], policy: Policy = ACROSS, **options: Any) -> Si
 
 
 def ends(result: SimulationResult) -> list[float]:
-    return result.job_frame()["ended_s"].tolist()
+    return result.to_dataframe()["ended_s"].tolist()
 
 
 #: 1 s of compute, 80 GB to the next node: 2 s a step as fast as the cards are.
@@ -74,7 +74,7 @@ def test_rates_change_when_a_job_starts_and_when_one_ends() -> None:
     assert frame["job"].tolist() == ["default/a"] * 2 + ["default/b"] * 2
     assert frame["from_s"].tolist() == pytest.approx([0, 5, 5, 27.5])
     assert frame["to_s"].tolist() == pytest.approx([5, 27.5, 27.5, 32.5])
-    assert result.job_frame()["slowed_s"].tolist() == pytest.approx([7.5, 7.5])
+    assert result.to_dataframe()["slowed_s"].tolist() == pytest.approx([7.5, 7.5])
     assert result.summary()["slowed"] == pytest.approx(15 / 55)
 
 
@@ -117,7 +117,7 @@ def test_a_broken_cable_stops_the_steps_until_its_repair() -> None:
     result = run([job("a", 2, 0, 20, step=STEP)], breakdowns=[Breakdown(5, 65, (), cables=(LEAVES[0],))])
     assert ends(result) == pytest.approx([80])
     assert [row.now_s for row in result.steps] == [2, float("inf"), 2]
-    assert result.job_frame()["restarts"].tolist() == [0]
+    assert result.to_dataframe()["restarts"].tolist() == [0]
 
 
 def random_jobs(rng: np.random.Generator, count: int = 60) -> list[SimulatedJob]:
@@ -138,7 +138,7 @@ def test_no_second_and_no_gigabyte_is_lost(phases: str) -> None:
     cables = [Breakdown(100.0 * i, 100.0 * i + 30, (), cables=(LEAVES[i % 2],)) for i in range(1, 9)]
     network = Network(FABRIC, phases)  # type: ignore[arg-type]
     result = run(jobs, breakdowns=[*drawn, *cables], network=network)
-    frame = result.job_frame()
+    frame = result.to_dataframe()
     assert frame["ended_s"].notna().all()
     assert frame["restarts"].sum() > 5
     assert frame["slowed_s"].sum() > 100
@@ -205,5 +205,5 @@ def test_a_broken_network_card_stops_a_job_until_its_repair() -> None:
     cards = tuple(range(FABRIC.n_card_cables))
     alone = run([job("a", 2, 0, 20, step=STEP)], network=NETWORK)
     result = run([job("a", 2, 0, 20, step=STEP)], network=NETWORK, breakdowns=[Breakdown(5, 65, (), cables=cards)])
-    (end,), (delayed,) = alone.job_frame()["ended_s"].tolist(), result.job_frame()["ended_s"].tolist()
+    (end,), (delayed,) = alone.to_dataframe()["ended_s"].tolist(), result.to_dataframe()["ended_s"].tolist()
     assert delayed == pytest.approx(end + 60)

@@ -198,13 +198,13 @@ def test_a_study_has_a_curve_per_policy_and_seed(sample) -> None:
     policies = [get_policy("fgd"), get_policy("fgd-random")]
     study = fill_study(sample, policies, [1, 2], progress=lambda *step: told.append(step[:2]))
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    frame = study.frame()
+    frame = study.to_dataframe()
     assert list(frame.columns) == ["policy", "seed", "arrived", "allocated", "fragmented", "fragmented_of_idle"]
     assert list(study.curves) == [("fgd", 1), ("fgd", 2), ("fgd-random", 1), ("fgd-random", 2)]
     summary = study.summary()
     assert summary.loc["fgd", "unallocated"] == pytest.approx(100 - study.mean("fgd")["allocated"].iloc[-1])
     assert (summary["below_bound"] >= 0).all()
     again = fill_study(sample, policies, [1, 2])
-    assert again.frame().equals(frame)
+    assert again.to_dataframe().equals(frame)
     with pytest.raises(InputError, match=r"volcano-1\.15 cannot share GPUs"):
         fill_study(sample, [get_policy("volcano")], [1])

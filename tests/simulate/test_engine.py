@@ -43,7 +43,7 @@ def job(name: str, pods: int, at: float, seconds: float, priority: int = 0, **mo
 
 
 def starts(result: SimulationResult) -> list[float | None]:
-    return [None if at != at else at for at in result.job_frame()["started_s"]]
+    return [None if at != at else at for at in result.to_dataframe()["started_s"]]
 
 
 def run(jobs: list[SimulatedJob], policy: str = "binpack", **options: Any) -> SimulationResult:
@@ -92,7 +92,7 @@ def test_priority_comes_first() -> None:
 def test_shares_go_to_the_queue_that_holds_least_for_its_weight() -> None:
     jobs = [job(f"{queue}{i}", 2, i / 10, 10, queue=queue) for i in range(4) for queue in "ab"]
     jobs = [job("first", 8, 0, 5), *(dataclasses.replace(each, submitted_s=1 + each.submitted_s) for each in jobs)]
-    frame = run(jobs, discipline="shares", weights={"a": 3}).job_frame()
+    frame = run(jobs, discipline="shares", weights={"a": 3}).to_dataframe()
     assert frame[frame["started_s"] == 5]["job"].tolist() == [f"default/{name}" for name in ("a0", "b0", "a1", "a2")]
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_lost(policy: str, discipline: str) -> None:
     breakdowns = draw_breakdowns(SNAPSHOT, rates, 600, random)
     result = run(jobs, policy, discipline=discipline, breakdowns=breakdowns)
 
-    frame, usage = result.job_frame(), result.usage_frame()
+    frame, usage = result.to_dataframe(), result.usage_frame()
     assert frame["restarts"].sum() > 0
     assert not frame["ended_s"].isna().any()
     assert (frame["waited_s"] >= 0).all()
@@ -188,7 +188,7 @@ def test_a_fault_costs_what_no_checkpoint_holds() -> None:
     for checkpoint, writing, end in ((None, 0.0, 60 + 2 + 100), (30.0, 0.0, 60 + 2 + 70), (30.0, 4.0, 60 + 2 + 70 + 8)):
         work = job("a", 2, 0, 100, checkpoint_s=checkpoint, writing_s=writing, restart_s=2)
         result = run([work], breakdowns=[Breakdown(59.0, 60.0, tuple(range(8)))])
-        frame = result.job_frame()
+        frame = result.to_dataframe()
         assert frame["ended_s"].tolist() == [end]
         assert frame["restarts"].tolist() == [1]
         assert frame["waited_s"].tolist() == [1]
@@ -203,7 +203,7 @@ def test_a_broken_gpu_stops_only_who_holds_it() -> None:
         "gang+gpu-lowest-index",
         breakdowns=[Breakdown(10.0, 1000.0, (int(np.argmin(SNAPSHOT.topology.node_rank)),), 0b1)],
     )
-    frame = result.job_frame()
+    frame = result.to_dataframe()
     assert frame["restarts"].tolist() == [1, 0]
     assert frame["ended_s"].tolist() == [110, 100]
 
@@ -228,7 +228,7 @@ def test_lost_work_is_what_the_first_order_formula_says() -> None:
     faults = random.exponential(between, 400).cumsum()
     breakdowns = [Breakdown(float(at), float(at) + 1e-3, (0,)) for at in faults]
     work = job("a", 8, 0, 1_000_000, checkpoint_s=interval, writing_s=writing, restart_s=restart)
-    frame = run([work], breakdowns=breakdowns).job_frame()
+    frame = run([work], breakdowns=breakdowns).to_dataframe()
     lost = frame["ended_s"][0] / 1_000_000 - 1
     assert lost == pytest.approx(writing / interval + (interval / 2 + restart) / between, rel=0.1)
 
@@ -295,11 +295,11 @@ def test_a_job_with_fewer_pods_than_it_has_works_longer() -> None:
     result = run([job("other", 4, 0, 500), elastic], policy="gang")
     assert [sum(node >= 0 for node in attempt.nodes) for attempt in result.attempts] == [4, 4]
     # Half of its pods: 30 s of work take 60 s.
-    assert result.job_frame()["ended_s"].tolist() == [500, 61]
+    assert result.to_dataframe()["ended_s"].tolist() == [500, 61]
     node = next(node for node in result.attempts[1].nodes if node >= 0)
     stopped = run([job("other", 4, 0, 500), elastic], policy="gang", breakdowns=[Breakdown(31, 32, (node,))])
     # 30 s at half the speed are 15 s of work, of which a checkpoint holds 10: 20 s of those 30.
-    frame = stopped.job_frame()
+    frame = stopped.to_dataframe()
     assert stopped.attempts[1].saved_s == 10
     assert frame["redone_s"][1] == 10
 
@@ -379,7 +379,7 @@ def test_shares_of_what_was_in_use_are_of_the_whole_time() -> None:
 def test_a_job_that_waits_again_at_the_end_has_waited_up_to_then() -> None:
     jobs = [job("a", 8, 0, 100), job("z", 1, 500, 1)]
     result = Simulation(SNAPSHOT, get_policy("binpack"), jobs, breakdowns=[Breakdown(10, 900, (0,))]).run(600).result()
-    assert result.job_frame()["waited_s"].tolist() == [590, 0]
+    assert result.to_dataframe()["waited_s"].tolist() == [590, 0]
 
 
 def test_cancelled_among_the_waiting_jobs_of_an_instant_it_goes_on_alike() -> None:
@@ -454,7 +454,7 @@ def test_work_that_a_fault_undoes_is_no_checkpoint_and_no_restart() -> None:
     # 59 s are 30 of work, 4 of writing and 25 of work; the second fault comes before the work goes on.
     result = run([one], breakdowns=[Breakdown(59, 60, (0,)), Breakdown(65, 66, (0,))])
     assert [attempt.redone_s for attempt in result.attempts] == [25, 0, 0]
-    assert result.job_frame()["redone_s"].tolist() == [25]
+    assert result.to_dataframe()["redone_s"].tolist() == [25]
 
 
 def test_checkpoints_are_counted_as_in_decimal_fractions() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.control.cluster import EmbeddedCluster
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.formats.load import load
 from workbench.model.extras import RUN_SECONDS
 from workbench.policies import get_policy, list_policies
@@ -18,7 +18,7 @@ from workbench.topology.presets import generate, generate_scenario
 
 
 def jobs_of(path: Path) -> tuple[list[SimulatedJob], dict]:
-    log = read_job_log(path)
+    log = load_jobs(path)
     return [SimulatedJob(job.gang, job.submitted_s, job.duration_s) for job in log.jobs], dict(log.quotas)
 
 
@@ -63,7 +63,7 @@ def test_kueues_workloads_keep_every_queue_busy(public_data: Path) -> None:
     # The work of a queue over its quota is 66 s: no schedule ends before.
     assert 66 <= told["makespan_s"] <= 70
     # A large workload takes a whole quota. Upstream evicts small ones for it; here it waits for a queue that is empty.
-    frame = result.job_frame()
+    frame = result.to_dataframe()
     assert frame[frame["pods"] == 8]["waited_s"].mean() > frame[frame["pods"] == 4]["waited_s"].mean()
 
 

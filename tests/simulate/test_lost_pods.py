@@ -69,7 +69,7 @@ def test_the_other_jobs_stand_still_until_it_is_placed() -> None:
         (60, 0, 1, 4 * PER_NODE),
         (140, 0, 0, 0),
     ]
-    (told,) = result.job_frame().to_dict("records")
+    (told,) = result.to_dataframe().to_dict("records")
     assert (told["waited_s"], told["restarts"], told["redone_s"], told["ended_s"]) == (35, 1, 5, 140)
     (why,) = simulate(2, [hyper_job()], Breakdown(25, 60, (2,))).run(30).result().refused.values()
     assert "would help: bring S1-n0 back to Ready" in why

@@ -159,6 +159,6 @@ def test_cancelled_in_the_middle_it_goes_on_alike(retry: RetryRule) -> None:
 
 def test_quotas_hold_in_a_session() -> None:
     result = run(SHARED, "volcano-1.15", discipline="session", quotas={"a": {GPU: 2 * PER_NODE}})
-    at = result.job_frame()
+    at = result.to_dataframe()
     assert (at["started_s"][:4] == 0).sum() == 1
     assert "quota" in {one.code for one in waiting_at(result, 50)}

@@ -40,7 +40,7 @@ def test_only_the_pod_on_the_broken_node_moves(policy: str) -> None:
     assert rows(result) == [(0, 25, "stopped", 4), (25, 105, "completed", 4)]
     before, after = (attempt.nodes for attempt in result.attempts)
     assert [mine == now for mine, now in zip(before, after, strict=True)] == [True, True, False, True]
-    assert result.job_frame()[["restarts", "redone_s", "waited_s"]].values.tolist() == [[1, 5, 0]]
+    assert result.to_dataframe()[["restarts", "redone_s", "waited_s"]].values.tolist() == [[1, 5, 0]]
 
 
 def test_the_other_pods_stand_still_until_there_is_a_node_for_it() -> None:
@@ -93,7 +93,9 @@ def test_a_job_goes_on_with_its_minimum_and_grows_again() -> None:
     result = run([one], policy="gang", breakdowns=[Breakdown(25, 45, (0,))])
     # 80 s of work are left; 20 s with seven of eight pods are 17.5 s of it.
     assert rows(result) == [(0, 25, "stopped", 8), (25, 45, "grown", 7), (45, 107.5, "completed", 8)]
-    assert result.job_frame()[["restarts", "redone_s", "waited_s", "gpus"]].values.tolist() == [[1, 5, 0, 8 * PER_NODE]]
+    assert result.to_dataframe()[["restarts", "redone_s", "waited_s", "gpus"]].values.tolist() == [
+        [1, 5, 0, 8 * PER_NODE]
+    ]
 
 
 @pytest.mark.parametrize("policy", ["gang", "volcano", "volcano-1.13"])
@@ -109,7 +111,7 @@ def test_an_elastic_job_gets_its_other_pods_when_no_waiting_job_takes_their_plac
         (20, 30, "completed", 2),
         (30, 43, "completed", 8),
     ]
-    frame = result.job_frame()
+    frame = result.to_dataframe()
     assert frame["restarts"].tolist() == [0, 0, 0]
     assert frame["waited_s"].tolist() == [0, 0, 15]
 
@@ -126,14 +128,14 @@ def test_a_job_that_stands_still_is_like_no_other_job() -> None:
     (broken,) = nodes[0][:1]
     assert {node // 4 for node in (*nodes[0], *nodes[1])} == {broken // 4}
     result = run(jobs, policy="volcano", breakdowns=[Breakdown(20, 400, (broken,))])
-    assert result.job_frame()["started_s"].tolist() == [0, 1, 2, 30]
+    assert result.to_dataframe()["started_s"].tolist() == [0, 1, 2, 30]
     # Of two alike, a lacks two pods, b one; of their faults one node is idle.
     twins = [job("a", 3, 0, 100, restarts="pods"), job("b", 3, 0, 100, restarts="pods"), job("t", 1, 0, 500)]
     placed = run(twins).attempts
     hit = (*placed[0].nodes[:2], placed[1].nodes[0])
     result = run(twins, breakdowns=[Breakdown(10, 1000, hit)])
     # Too little for a, enough for b, which goes on at once, without a checkpoint.
-    assert result.job_frame()["ended_s"].tolist()[1] == 110
+    assert result.to_dataframe()["ended_s"].tolist()[1] == 110
 
 
 def test_work_of_few_pods_that_a_fault_undoes_counts_as_few() -> None:

@@ -62,7 +62,7 @@ def test_a_simulation_shows_it_in_table_json_and_page(study: Study) -> None:
     add_longest_wait()
     result = simulated(study)
     snapshot = next(iter(study.cases.values())).snapshot
-    want = float(result.job_frame()["waited_s"].max())
+    want = float(result.to_dataframe()["waited_s"].max())
     assert result.to_dict()["summary"]["longest_wait_s"] == result.summary()["longest_wait_s"] == want
     table = terminal(simulation_views.simulation_tables([result]))
     assert re.search(r"longest wait \(\w+\)", table) and re.search(

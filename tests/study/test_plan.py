@@ -11,7 +11,7 @@ import pytest
 
 from tests.study.small import STUDY, small_study, write_small
 from workbench.errors import InputError, UnknownNameError
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.formats.openb import read_openb
 from workbench.policies import Policy, get_policy, policy, registry
 from workbench.policies.composed import Composed
@@ -112,7 +112,7 @@ def test_a_study_made_in_a_notebook_is_the_one_of_the_file(study: Study, tmp_pat
     import workbench
 
     cluster = workbench.load(tmp_path / "cluster.yaml").snapshot
-    log = read_job_log(tmp_path / "jobs.csv")
+    log = load_jobs(tmp_path / "jobs.csv")
     made = Study(
         "made",
         {"a": cluster},

@@ -224,6 +224,11 @@ def large(said):
     panel.close()
 
 
+def test_a_search_for_no_kind_of_items_is_refused(editor):
+    assert "expected switch, node or empty" in refused(editor, "find", pattern="s", kind="rack")
+    assert ask(editor, "find", kind="switch")["ids"] and ask(editor, "find", kind="node")["ids"]
+
+
 @pytest.mark.parametrize("sizes", [(4, 5, 10), pytest.param((25, 20, 40), marks=pytest.mark.slow)])
 def test_a_search_finds_and_an_edit_changes_all_hits(said, sizes):
     panel = TopologyEditor(Fabric(sizes).snapshot())

@@ -65,6 +65,9 @@ def _status(argv: Sequence[str]) -> int:
     except OSError as error:
         # Files are read and written with errors of their own: what is left without a name is standard output.
         return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}", BAD_INPUT)
+    except ModuleNotFoundError as error:
+        # Installed without what it requires; an extra that was left out is a MissingExtraError.
+        return _fail(f"{error.name or error} is not installed: pip install topology-workbench", BAD_INPUT)
     except Exception as error:  # a bug of ours or of a policy from elsewhere: one line that says where, no traceback
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"

@@ -10,6 +10,7 @@ import typer
 from workbench.cli.calibrate import calibrate
 from workbench.cli.compare import compare
 from workbench.cli.cost import cost
+from workbench.cli.demo import demo
 from workbench.cli.expand import expand
 from workbench.cli.fill import fill
 from workbench.cli.fix import fix
@@ -37,8 +38,8 @@ Examples:
 
 \b
   workbench compare datasets/demo --policies allocate,binpack,volcano-1.13+gpu-bottleneck
-  workbench place cluster.yaml job.yaml --policy volcano --explain
-  workbench gpus matrix.txt -k 4
+  workbench place datasets/demo --policy volcano --explain
+  workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
 """
 
 _app = typer.Typer(
@@ -50,6 +51,7 @@ _app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_app.command()(demo)
 _app.command()(place)
 _app.command()(compare)
 _app.command()(fix)

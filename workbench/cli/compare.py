@@ -78,9 +78,9 @@ def compare(
       workbench compare datasets/demo
       workbench compare datasets/demo --policies volcano-1.13,volcano-1.15 --by-job
       workbench compare datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
-      workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
-      workbench compare cluster.yaml job.yaml --machine "AWS p5.48xlarge" --shape train=4x8 --tier-gb-s 1=50 \\
-        --model parameters=8e9 --model layers=32 --model hidden=4096 --model sequence=8192
+      workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=datasets/pending/capacity.conf
+      workbench compare datasets/demo --machine "AWS p5.48xlarge" --shape hard-tier-2=4x6 --tier-gb-s 1=50 \\
+        --tier-gb-s 2=12.5 --model parameters=8e9 --model layers=32 --model hidden=4096 --model sequence=8192
     """
     from workbench.evaluate.compare import compare as run
 

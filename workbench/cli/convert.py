@@ -39,8 +39,8 @@ def convert(
 
     \b
       workbench topology convert
-      workbench topology convert topology.conf --to hypernodes --out hypernodes.yaml
-      workbench topology convert cluster.yaml --to slurm
+      workbench topology convert datasets/one-fabric/topology.conf --to hypernodes --out hypernodes.yaml
+      workbench topology convert datasets/three-level-tree --to slurm
     """
     from workbench.formats.fabric.hypernode_yaml import HYPERNODES_REGEX, write_open_patterns
     from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats

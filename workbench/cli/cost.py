@@ -67,9 +67,9 @@ def cost(
     Examples:
 
     \b
-      workbench cost cluster.yaml job.yaml --machine "AWS p5.48xlarge" --shape 4x8 \\
+      workbench cost datasets/demo --job hard-tier-2 --machine "AWS p5.48xlarge" --shape 4x6 \\
         --model parameters=8e9 --model layers=32 --model hidden=4096 --model sequence=8192 \\
-        --tier-gb-s 1=50 --tier-gb-s 2=12.5
+        --tier-gb-s 1=50 --tier-gb-s 2=12.5 --tier-gb-s 3=6
     """
     from workbench.evaluate.cost.cost_model import CostModel
     from workbench.evaluate.cost.job_cost import job_cost, nodes_by_rank

@@ -41,8 +41,9 @@ def diff(
     Examples:
 
     \b
-      workbench topology diff monday.yaml tuesday.yaml
-      workbench topology diff -f hypernodes.yaml -f ibnetdiscover.out -o html --out diff.html
+      workbench topology diff datasets/one-fabric/ibnetdiscover.out datasets/one-fabric/ibnetdiscover-recabled.out
+      workbench topology diff datasets/one-fabric/hypernodes.yaml datasets/one-fabric/ibnetdiscover.out -o html \\
+        --out diff.html
     """
     from workbench.cli.arguments import load_scenario, tell_notes
     from workbench.errors import InputError

@@ -124,7 +124,7 @@ def label(
     Examples:
 
     \b
-      workbench topology discover label nodes.yaml --type fabric=spine,rack,kubernetes.io/hostname
+      workbench topology discover label datasets/demo --type fabric=spine,rack,kubernetes.io/hostname
       workbench topology discover label cluster.yaml --config volcano-controller.conf -o table
       workbench topology discover label --config volcano-controller.conf --release 1.13 --apply --dry-run
     """

@@ -34,8 +34,8 @@ def expand(
     Examples:
 
     \b
-      workbench expand job.yaml
-      workbench expand job.yaml -o json
+      workbench expand datasets/samples/pytorch-job.yaml
+      workbench expand datasets/samples/pytorch-job.yaml -o json
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents

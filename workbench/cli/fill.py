@@ -55,8 +55,9 @@ def fill(
     Examples:
 
     \b
-      workbench fill nodes.csv pods.csv
-      workbench fill nodes.csv pods.csv --policies fgd,headroom --seeds 1-3 -o svg --out curves.svg
+      workbench fill datasets/shared-gpus/nodes.csv datasets/shared-gpus/pods.csv
+      workbench fill datasets/shared-gpus/nodes.csv datasets/shared-gpus/pods.csv --policies fgd,headroom --seeds 1-3 \\
+        -o svg --out curves.svg
       workbench fill nodes.csv openb_pod_list_default.csv --orders order --seeds 42-51
     """
     from workbench.formats.openb import read_openb
@@ -80,7 +81,7 @@ def fill(
     elif output is CurveOutput.csv:
         from workbench.report.csv_text import csv_text
 
-        emit(csv_text(study.frame()), out)
+        emit(csv_text(study.to_dataframe()), out)
     elif output is CurveOutput.svg:
         from workbench.report.study_views import draw_fill
 

@@ -86,9 +86,9 @@ def fix(
     Examples:
 
     \b
-      workbench fix cluster.yaml job.yaml --job default/train
-      workbench fix cluster.json --job research/moe-row --policy volcano-1.13 -o json
-      workbench fix cluster.json --job research/moe-row --order job,queue,wait --out fixed.yaml
+      workbench fix datasets/three-level-tree --job hard-tier-1
+      workbench fix datasets/three-level-tree --job hard-tier-1 --policy volcano-1.13 -o json
+      workbench fix datasets/three-level-tree --job hard-tier-1 --order job,queue,wait --out fixed.yaml
       kubectl get nodes,pods,podgroups,jobs.batch.volcano.sh,queues.scheduling.volcano.sh,hypernodes -A -o json \\
         | workbench fix -
     """

@@ -50,6 +50,32 @@ class Objective(StrEnum):
 
 
 @dataclass(frozen=True)
+class MatrixFile:
+    """The file with the bandwidths of a machine's GPU pairs, and the options that say how it is read."""
+
+    matrix: Annotated[str, typer.Argument(metavar="MATRIX", help="File with the bandwidths in GB/s, or - for stdin.")]
+    link_speeds: Annotated[
+        Path | None,
+        typer.Option("--link-speeds", metavar="FILE", help="GB/s of link types, instead of datasets/link-speeds."),
+    ] = None
+    block: Annotated[
+        str | None, typer.Option("--block", metavar="NAME", help="Which table of a printout with several.")
+    ] = None
+
+    def read(self) -> BandwidthMatrix:
+        """The matrix; what of the file could not be read is told on stderr."""
+        from workbench.formats.matrix import read_matrix, read_matrix_content
+
+        reading = (
+            read_matrix(self.matrix, self.link_speeds, self.block)
+            if (content := standard_input([self.matrix])) is None
+            else read_matrix_content(content, "-", self.link_speeds, self.block)
+        )
+        _tell(reading, self.matrix)
+        return reading.matrix
+
+
+@dataclass(frozen=True)
 class GpuLimits:
     """The options that say which GPUs may be chosen."""
 
@@ -112,7 +138,7 @@ class GpuLimits:
 @grouped
 def gpus(
     *,
-    matrix: Annotated[str, typer.Argument(metavar="MATRIX", help="File with the bandwidths in GB/s, or - for stdin.")],
+    source: MatrixFile,
     k: Annotated[int | None, whole("-k", metavar="K", help="How many GPUs.")] = None,
     pods: Annotated[
         str | None, typer.Option("--pods", metavar="4,4", help="GPUs of each of several pods, instead of -k.")
@@ -128,13 +154,6 @@ def gpus(
     link_classes: Annotated[
         bool, typer.Option("--link-classes", help="Maximise the link class first, the measured value second.")
     ] = False,
-    link_speeds: Annotated[
-        Path | None,
-        typer.Option("--link-speeds", metavar="FILE", help="GB/s of link types, instead of datasets/link-speeds."),
-    ] = None,
-    block: Annotated[
-        str | None, typer.Option("--block", metavar="NAME", help="Which table of a printout with several.")
-    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="List every tie instead of the first 100.")] = False,
     regret: Annotated[
         bool, typer.Option("--regret", help="What GPU policies lose against the best set, over all free-GPU states.")
@@ -162,13 +181,12 @@ def gpus(
 
     \b
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
-      workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
-      workbench gpus matrix.csv --pods 2,2 --objective per-pod
-      workbench gpus matrix.csv --regret --policies gpu-best-effort,gpu-mapa -o html
-      workbench gpus topo.txt -k 2 --allowed partitions.json
-      nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 2 --free 0,3,4-7 --avoid 5 -o json
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt --pods 2,2 --objective per-pod
+      workbench gpus datasets/koordinator-matrices/matrix-a.txt --regret --policies gpu-best-effort,gpu-mapa -o html
+      workbench gpus datasets/machine-with-nics/topo.txt -k 4 --allowed "0-3;4-7"
+      nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds datasets/link-speeds/link-speeds.csv
     """
-    from workbench.formats.matrix import read_matrix, read_matrix_content
     from workbench.model.best_gpus import best_gpus
     from workbench.model.pod_gpus import split_gpus
 
@@ -183,23 +201,18 @@ def gpus(
         "--modules": within.modules,
     }
     sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
-    reading = (
-        read_matrix(matrix, link_speeds, block)
-        if (content := standard_input([matrix])) is None
-        else read_matrix_content(content, "-", link_speeds, block)
-    )
-    _tell(reading, matrix)
+    matrix = source.read()
     if regret:
-        show_regret(reading.matrix, k, symmetric.value, policies, output)
+        show_regret(matrix, k, symmetric.value, policies, output)
         return
     asked: dict[str, Any] = {**within.masks(), "symmetric": symmetric.value}
     found: BestGpus | PodGpus
     try:
         if k is not None:
-            limits = within.sets(reading.matrix, matrix, k)
-            found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked, **limits)
+            limits = within.sets(matrix, source.matrix, k)
+            found = best_gpus(matrix, k, link_classes=link_classes, all_ties=all_, **asked, **limits)
         else:
-            found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
+            found = split_gpus(matrix, sizes, objective=objective.value, **asked)
     except InputError as error:
         # The functions name their arguments, the user knows options.
         options = (*asked, "allowed", "modules")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -156,11 +155,12 @@ def nodes(
 def _objects(topology: str, given: dict[str, Any]) -> list[dict[str, Any]]:
     """The manifests of a file or folder, or of a preset."""
     from workbench.errors import InputError
+    from workbench.formats.file_bytes import on_disk
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents
     from workbench.topology.presets import PRESETS, generate
 
-    if topology == "-" or Path(topology).exists():
+    if topology == "-" or on_disk(topology).exists():
         if given:
             raise InputError("only a preset has parameters", source="--set", expected="--topology PRESET")
         documents = read_manifests([topology], standard_input([topology])).documents

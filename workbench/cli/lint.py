@@ -51,9 +51,10 @@ def lint(
     Examples:
 
     \b
-      workbench topology lint hypernodes.yaml
-      workbench topology lint cluster/ --ignore unequal-leaves -o sarif --out lint.sarif
-      workbench topology lint hypernodes.yaml --fix
+      workbench topology lint datasets/one-fabric/hypernodes.yaml
+      workbench topology lint datasets/three-level-tree --ignore unequal-leaves -o sarif --out lint.sarif
+      workbench topology generate balanced --set sizes=4,4,2 --out cluster.yaml
+      workbench topology lint cluster.yaml --fix
     """
     from workbench.topology.lint import choose_rules
 

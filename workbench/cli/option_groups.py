@@ -53,6 +53,7 @@ def _options(group: Any) -> list[inspect.Parameter]:
     found = []
     for field in fields(group):
         default = field.default if field.default_factory is MISSING else field.default_factory()
+        default = inspect.Parameter.empty if default is MISSING else default
         keyword = inspect.Parameter.KEYWORD_ONLY
         found.append(inspect.Parameter(field.name, keyword, default=default, annotation=hints[field.name]))
     return found

@@ -114,15 +114,14 @@ def place(
     Examples:
 
     \b
-      workbench place cluster.yaml job.yaml
+      workbench place datasets/demo
       kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
       workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place datasets/demo --policy random --set seed=7 --explain
-      workbench place datasets/demo --set config=volcano-scheduler.conf
-      workbench place cluster.json --job research/train --when --run-seconds 3600
+      workbench place datasets/demo --set config=datasets/pending/capacity.conf
+      workbench place datasets/demo --job hard-tier-2 --when --run-seconds 3600
     """
     from workbench.evaluate.metrics import measure_run
-    from workbench.evaluate.whatif.fix import advise_session
     from workbench.model.explanation import Recorder
     from workbench.policies.departures import departures_for
 
@@ -145,7 +144,7 @@ def place(
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=advise_session(chosen, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown]),
+        advice=_advice(chosen, scenario, decisions, shown) if waits else {},
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -159,6 +158,14 @@ def place(
         emit(_text(found, more, output), out)
     if scenario.refused or waits:
         raise typer.Exit(1)
+
+
+def _advice(
+    policy: Policy, scenario: Scenario, decisions: Sequence[Decision], shown: Sequence[Decision]
+) -> Mapping[str, FixReport]:
+    from workbench.evaluate.whatif.fix import advise_session
+
+    return advise_session(policy, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
 
 
 @dataclass(frozen=True)

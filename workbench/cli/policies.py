@@ -19,6 +19,11 @@ def policies(
     """List the policies with their kinds, parameters and sources.
 
     Give --policy a node policy (NODE), a node and a GPU policy (NODE+GPU), or one policy that chooses both.
+
+    Example:
+
+    \b
+      workbench policies
     """
     from workbench.policies import list_policies
 

@@ -89,17 +89,14 @@ class ClusterFaults:
         return sorted(event for option, texts in given.items() for event in _events(option, texts))
 
 
-@grouped
-def run(
-    *,
-    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
-    file: Files = [],  # noqa: B006
-    policy: SchedulerPolicy = "volcano",
-    set_: PolicySettings = [],  # noqa: B006
+@dataclass(frozen=True)
+class PodTimes:
+    """The options that say when the cluster stops, and how long its pods take to start and run."""
+
     until: Annotated[
         float | None,
         seconds("--until", least=0, most=_LONGEST, help="Stop at this time; by default when nothing is left to do."),
-    ] = None,
+    ] = None
     run_seconds: Annotated[
         float | None,
         seconds(
@@ -108,10 +105,25 @@ def run(
             most=_LONGEST,
             help="How long pods run; by default as in the store, or else until they are deleted.",
         ),
-    ] = None,
+    ] = None
     start_seconds: Annotated[
         float, seconds("--start-seconds", least=0, most=_LONGEST, help="How long pods take to start.")
-    ] = 0.0,
+    ] = 0.0
+
+    @property
+    def of_pods(self) -> dict[str, Any]:
+        """The arguments of `EmbeddedCluster` that say how long pods take."""
+        return {"start_seconds": self.start_seconds, "run_seconds": self.run_seconds}
+
+
+@grouped
+def run(
+    *,
+    paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006
+    policy: SchedulerPolicy = "volcano",
+    set_: PolicySettings = [],  # noqa: B006
+    times: PodTimes,
     faults: ClusterFaults,
     strict: Strict = False,
     store: Annotated[
@@ -138,11 +150,11 @@ def run(
     Examples:
 
     \b
-      workbench run cluster.yaml job.yaml --run-seconds 60
+      workbench run datasets/demo --run-seconds 60
       workbench run datasets/demo --policy volcano-1.13 --until 30 -o json
       workbench run datasets/demo --run-seconds 60 --fail nccl-pair-worker-0@10
       workbench run datasets/demo --run-seconds 60 --fail-node s0@10 --fail-npu node2:3@20
-      workbench run cluster.yaml job.yaml --until 60 --store cluster.json
+      workbench run datasets/demo --until 60 --store cluster.json
     """
     from workbench.control.cluster import EmbeddedCluster
     from workbench.formats.file_bytes import read_bytes
@@ -157,14 +169,14 @@ def run(
     inputs = [] if resumes and not paths and not file else given_paths(paths, file)
     events = faults.events()
     scheduler = policy_with(policy, set_)
-    cluster = EmbeddedCluster(scheduler, start_seconds=start_seconds, run_seconds=run_seconds)
+    cluster = EmbeddedCluster(scheduler, **times.of_pods)
     known = None
     if resumes and store is not None:
         known = read_bytes(store)
         cluster.resume(store)
     if inputs:
         _submit(cluster, inputs, strict=strict)
-    stopped = _lived(cluster, events, until)
+    stopped = _lived(cluster, events, times.until)
     if store is not None:
         cluster.save(store, known=known)
     if stopped:

@@ -65,8 +65,8 @@ def show(
 
     \b
       workbench topology show datasets/three-level-tree
-      workbench topology show fabric.out --depth 1 --unfold leaf-07
-      workbench topology show topology.conf -o svg --out fabric.svg
+      workbench topology show datasets/three-level-tree --depth 1 --unfold s5
+      workbench topology show datasets/one-fabric/topology.conf -o svg --out fabric.svg
       workbench topology show datasets/three-level-tree --route node0,node2
     """
     inputs = given_paths(paths, file)

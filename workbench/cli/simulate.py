@@ -253,7 +253,7 @@ def simulate(
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --discipline fifo --faults 1
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --load 90 --arrivals bursty --seed 1
-      workbench simulate nodes.csv --trace openb_pod_list_default.csv --policies fgd,headroom
+      workbench simulate datasets/shared-gpus/nodes.csv --trace datasets/shared-gpus/pods.csv --policies fgd,headroom
       workbench simulate datasets/job-log --trace datasets/job-log/jobs.csv --card-gb-s 50 --tier-gb-s 1=12.5 \\
         --tier-gb-s 2=6 --cables 1=8 --step compute_s=1 --step data_gb=40 -o html --out page.html
       workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80
@@ -306,7 +306,7 @@ def _input(
     trace: Path | None, inputs: Sequence[str], chosen: list[Policy], format: str | None, gpus_per_node: int | None
 ) -> tuple[JobLog, ClusterSnapshot, list[Policy]]:
     """The jobs of a trace, the cluster, and the policies, which an openb trace tells the usual pods."""
-    from workbench.formats.job_logs import read_job_log
+    from workbench.formats.job_logs import load_jobs
     from workbench.formats.openb import is_openb_pods, read_openb_log
     from workbench.model.job_log import JobLog
     from workbench.simulate.from_log import judging_by
@@ -319,7 +319,7 @@ def _input(
             raise InputError("pods of openb need its nodes", source="PATH", got=got, expected=expected)
         log, snapshot, usual = read_openb_log(inputs[0], trace, content)
         return log, snapshot, [judging_by(policy, usual) for policy in chosen]
-    log = JobLog((), "shapes") if trace is None else read_job_log(trace, content)
+    log = JobLog((), "shapes") if trace is None else load_jobs(trace, content)
     scenario = load_scenario(inputs, (), format, gpus_per_node=gpus_per_node)
     tell_gaps(scenario)
     return log, scenario.snapshot, chosen
@@ -351,7 +351,7 @@ def _show(
 
         from workbench.report.csv_text import csv_text
 
-        frames = [result.job_frame().assign(policy=result.policy) for result in results]
+        frames = [result.to_dataframe().assign(policy=result.policy) for result in results]
         emit(csv_text(pandas.concat(frames, ignore_index=True)), out)
     elif output is SimulationOutput.svg:
         from workbench.report.simulation_views import draw_usage

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.arguments import tell_notes
+from workbench.cli.option_groups import grouped
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Out, SimulationOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
@@ -28,18 +30,73 @@ study_app = typer.Typer(
 _MOST_WORKERS = 1024
 
 File = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study: see docs/studies.md.")]
-Results = Annotated[
-    Path | None,
-    typer.Option("--results", metavar="FOLDER", help="Folder of results; by default STUDY-results beside the study."),
-]
-Metrics = Annotated[
-    list[str],
-    typer.Option("--metric", metavar="KEY", help="Number to compare, such as waited_p99_s. Repeatable."),
-]
-Pool = Annotated[
-    bool, typer.Option("--pool", help="Compare over all topologies and workloads together, one value per seed.")
-]
-Output = Annotated[SimulationOutput, one_of(SimulationOutput, "-o", "--output", help="Form of the result.")]
+
+
+@dataclass(frozen=True)
+class ShownResults:
+    """The options that say where the results of a study are, which numbers are compared, and in what form."""
+
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results", metavar="FOLDER", help="Folder of results; by default STUDY-results beside the study."
+        ),
+    ] = None
+    metrics: Annotated[
+        list[str],
+        typer.Option("--metric", metavar="KEY", help="Number to compare, such as waited_p99_s. Repeatable."),
+    ] = field(default_factory=list)
+    pool: Annotated[
+        bool, typer.Option("--pool", help="Compare over all topologies and workloads together, one value per seed.")
+    ] = False
+    output: Annotated[SimulationOutput, one_of(SimulationOutput, "-o", "--output", help="Form of the result.")] = (
+        SimulationOutput.table
+    )
+    out: Out = None
+
+    def checked(self) -> list[str]:
+        """Keys of the numbers that the user named, each once; empty if none was named.
+
+        Raises before anything runs if a key is unknown or the result cannot be written in this form.
+        """
+        from workbench.study.statistics import outcome
+
+        check_out(self.out, self.output)
+        return [outcome(key).key for key in dict.fromkeys(self.metrics)]
+
+    def open(self, file: Path) -> tuple[Study, Path]:
+        """The study of a file, and the folder of its results."""
+        from workbench.study import Study
+
+        return Study.read(file), self.results or file.with_name(f"{file.stem}-results")
+
+    def show(self, study: Study, results: Any, chosen: list[str]) -> None:
+        """Print or write the results, comparing the numbers of the keys `chosen`; empty: those that usually count."""
+        from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
+        from workbench.study.statistics import compare_in_pairs, outcome, outcomes_of
+
+        shown = {one.key: one for one in (map(outcome, chosen) if chosen else outcomes_of(results))}
+        # JSON and CSV always have every number.
+        everything = self.output in (SimulationOutput.json, SimulationOutput.csv)
+        keys = None if everything else list(shown)
+        differences = compare_in_pairs(results, study.compared_with, keys, pooled=self.pool)
+        missing = len(study.runs) - len(results)
+        view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
+        for line in view.never_ran:
+            tell(f"note: {line}")
+        match self.output:
+            case SimulationOutput.json:
+                emit(to_json(view.to_dict()), self.out)
+            case SimulationOutput.csv:
+                from workbench.report.csv_text import csv_text
+
+                emit(csv_text(differences), self.out)
+            case SimulationOutput.svg:
+                emit(draw_differences(view, next(iter(shown))), self.out)
+            case SimulationOutput.html:
+                emit(study_page(view), self.out)
+            case _:
+                print_tables(*study_tables(view))
 
 
 @study_app.callback()
@@ -48,9 +105,10 @@ def _study() -> None:
 
 
 @study_app.command()
+@grouped
 def run(
     file: File,
-    results: Results = None,
+    shown: ShownResults,
     scheduler: Annotated[
         str | None,
         typer.Option("--scheduler", metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786."),
@@ -65,10 +123,6 @@ def run(
             help="Worker processes on this machine, at most one per run; by default one per core.",
         ),
     ] = None,
-    metrics: Metrics = [],  # noqa: B006 - typer reads the default, nobody changes it
-    pool: Pool = False,
-    output: Output = SimulationOutput.table,
-    out: Out = None,
 ) -> None:
     """Do the runs of a study that have no result yet, then show the results.
 
@@ -80,7 +134,7 @@ def run(
     \b
       workbench study run datasets/study/study.yaml --results out
       workbench study run study.yaml --scheduler tcp://10.0.0.1:8786
-      workbench study run study.yaml --workers 4 -o html --out page.html
+      workbench study run datasets/study/study.yaml --workers 2 -o html --out page.html
     """
     from workbench.evaluate.simulation_metrics import NEVER_PLACED
     from workbench.study.cluster import check_connection
@@ -92,9 +146,8 @@ def run(
         check_connection(scheduler, workers)
     except InputError as error:
         raise error.of("--workers" if workers is not None else "--scheduler") from None
-    check_out(out, output)
-    study, folder = _opened(file, results)
-    chosen = _outcomes(metrics)
+    chosen = shown.checked()
+    study, folder = shown.open(file)
     for snapshot in study.topologies.values():
         tell_notes(snapshot.gaps)
     for workload in study.workloads.values():
@@ -102,19 +155,16 @@ def run(
     with progress_bar("running") as step:
         found = study.run(folder, scheduler, workers=workers, progress=step)
     tell(f"{counted(len(found), 'run')}; all results: {folder / 'results.parquet'}")
-    _show(study, found, chosen, pool, output, out)
+    shown.show(study, found, chosen)
     if found[NEVER_PLACED].any():
         raise typer.Exit(1)
 
 
 @study_app.command()
+@grouped
 def show(
     file: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study that was run.")],
-    results: Results = None,
-    metrics: Metrics = [],  # noqa: B006 - as above
-    pool: Pool = False,
-    output: Output = SimulationOutput.table,
-    out: Out = None,
+    shown: ShownResults,
 ) -> None:
     """Show the results of a study: means, and differences to the baseline with intervals and a sign test.
 
@@ -123,64 +173,17 @@ def show(
     Examples:
 
     \b
-      workbench study show study.yaml
-      workbench study show study.yaml --metric waited_p99_s --metric gpu_use
-      workbench study show study.yaml -o html --out page.html
+      workbench study run datasets/study/study.yaml --results out
+      workbench study show datasets/study/study.yaml --results out --metric waited_p99_s --metric gpu_use
+      workbench study show datasets/study/study.yaml --results out -o html --out page.html
     """
-    check_out(out, output)
-    study, folder = _opened(file, results)
-    chosen = _outcomes(metrics)
+    chosen = shown.checked()
+    study, folder = shown.open(file)
     found = study.results(folder)
     if not len(found):
         expected = f"workbench study run {file}"
         raise InputError("no results of this study", source=str(folder), got="none of its runs", expected=expected)
-    _show(study, found, chosen, pool, output, out)
+    shown.show(study, found, chosen)
     if len(found) < len(study.runs):
         tell(f"{len(study.runs) - len(found)} of {counted(len(study.runs), 'run')} not done yet")
         raise typer.Exit(1)
-
-
-def _opened(file: Path, results: Path | None) -> tuple[Study, Path]:
-    from workbench.study import Study
-
-    return Study.read(file), results or file.with_name(f"{file.stem}-results")
-
-
-def _outcomes(metrics: list[str]) -> list[str]:
-    """Keys of the numbers that the user named, each once; empty if the user named none."""
-    from workbench.study.statistics import outcome
-
-    return [outcome(key).key for key in dict.fromkeys(metrics)]
-
-
-def _show(
-    study: Study,
-    results: Any,
-    chosen: list[str],
-    pool: bool,
-    output: SimulationOutput,
-    out: Path | None,
-) -> None:
-    from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
-    from workbench.study.statistics import compare_in_pairs, outcome, outcomes_of
-
-    shown = {one.key: one for one in (map(outcome, chosen) if chosen else outcomes_of(results))}
-    # JSON and CSV always have every number.
-    everything = output in (SimulationOutput.json, SimulationOutput.csv)
-    differences = compare_in_pairs(results, study.compared_with, None if everything else list(shown), pooled=pool)
-    missing = len(study.runs) - len(results)
-    view = StudyView(study.name, study.compared_with, results, differences, shown, missing, study.provenance())
-    for line in view.never_ran:
-        tell(f"note: {line}")
-    if output is SimulationOutput.json:
-        emit(to_json(view.to_dict()), out)
-    elif output is SimulationOutput.csv:
-        from workbench.report.csv_text import csv_text
-
-        emit(csv_text(differences), out)
-    elif output is SimulationOutput.svg:
-        emit(draw_differences(view, next(iter(shown))), out)
-    elif output is SimulationOutput.html:
-        emit(study_page(view), out)
-    else:
-        print_tables(*study_tables(view))

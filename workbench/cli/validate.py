@@ -57,14 +57,15 @@ def validate(
 
       workbench validate datasets/three-level-tree
 
-      workbench validate job.yaml --release 1.13 -o json
+      workbench validate datasets/samples/pytorch-job.yaml --release 1.13 -o json
 
-      workbench validate job.yaml -o yaml
+      workbench validate datasets/samples/pytorch-job.yaml -o yaml
     """
     from workbench.formats.fabric.intake import FabricIntake
     from workbench.formats.manifests import read_manifests
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
+    from workbench.objects.top_owner_kinds import TOP_OWNERS
 
     del strict  # accepted so that all commands that read manifests take the same options
     inputs = given_paths(paths, file)
@@ -82,7 +83,7 @@ def validate(
             "nothing to review",
             source=", ".join(inputs),
             got=kinds or "no object",
-            expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
+            expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted({*REVIEWED_KINDS, *TOP_OWNERS})),
         )
     _show(review, stdin, output)
     if review.refused:

@@ -7,17 +7,24 @@ from dataclasses import dataclass, field
 
 from workbench.jobs.membership import Mentions, job_of_group, jobs_named_by, mentions_of
 from workbench.jobs.pods import group_of_lone_pod
+from workbench.jobs.top_owners import top_mentions, top_owner_of
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
 
-__all__ = ["Owners", "Unit"]
+__all__ = ["Owners", "Unit", "deployments_in"]
+
+#: Begins the names of Deployments and StatefulSets in `Unit.objects`.
+_DEPLOYMENT = "Deployment "
 
 
 @dataclass
 class Unit:
     """All objects of a cluster that belong to gangs of one key (``namespace/name``).
 
-    These are the Job, the Deployment, the PodGroups and the lone pods with the key, and all their pods.
+    These are the Job, the Deployment, the top owners, the PodGroups and the lone pods with the key, all objects between
+    a top owner and its pods, and all pods of these. All gangs of a LeaderWorkerSet, which have other keys, are one unit
+    under the key of the set.
 
     Attributes
     ----------
@@ -25,10 +32,19 @@ class Unit:
         Keys (``namespace/name``) of the unit's pods.
     groups : dict of str to None
         Keys of the PodGroups: those that were made for the Job, and the one with the unit's key if no Job has it.
+    objects : dict of str to None
+        Deployments, top owners and what is between these and their pods, each as ``Kind namespace/name``; the kind
+        ``Deployment`` stands for StatefulSets, too.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
     groups: dict[str, None] = field(default_factory=dict)
+    objects: dict[str, None] = field(default_factory=dict)
+
+
+def deployments_in(unit: Unit) -> list[str]:
+    """Keys of the Deployments and StatefulSets of a unit."""
+    return [name.removeprefix(_DEPLOYMENT) for name in unit.objects if name.startswith(_DEPLOYMENT)]
 
 
 class Owners:
@@ -56,16 +72,24 @@ class Owners:
         # By the key of what is mentioned, whatever its kind.
         self._pods_mentioning: dict[str, dict[str, None]] = {}
         self._groups_naming: dict[str, dict[str, None]] = {}
+        # Of Deployments and top owners, by ``Kind namespace/name``: their units, and the top owners that they name.
+        self._unit_of_object: dict[str, str] = {}
+        self._tops_named: dict[str, tuple[str, ...]] = {}
+        self._objects_naming: dict[str, dict[str, None]] = {}
         # Of each key that a Job or a Deployment has: which of the two exist.
         self._existing: dict[str, tuple[bool, bool]] = {}
 
-    def update(self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str]) -> set[str]:
+    def update(
+        self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], tops: Iterable[str] = ()
+    ) -> set[str]:
         """Update the units after objects of the cluster have changed.
 
         Parameters
         ----------
         pods, groups, others : iterable of str
             Keys of the pods, the PodGroups, and the Jobs and Deployments that were added, modified or deleted.
+        tops : iterable of str
+            The top owners that were, each as ``Kind namespace/name``.
 
         Returns
         -------
@@ -74,6 +98,7 @@ class Owners:
         """
         changed = set(others)
         moving, moving_groups = dict.fromkeys(pods), dict.fromkeys(groups)
+        changed |= self._place_objects([*tops, *map(_DEPLOYMENT.__add__, others)], moving)
         for key in others:
             # A PodGroup may ask for the uid of its Job, too.
             moving_groups.update(self._groups_naming.get(key, {}))
@@ -84,18 +109,59 @@ class Owners:
             changed |= self._place_group(key)
             if (self._jobs_of_groups.get(key), key in self._koordinator) != before:
                 moving.update(self._pods_mentioning.get(key, {}))
+            # A top owner takes minimum and queue from the PodGroup that its pods name.
+            changed |= {
+                self._unit_of_pod[pod] for pod in self._pods_mentioning.get(key, {}) if pod in self._unit_of_pod
+            }
         for key in moving:
             changed |= self._place_pod(key)
         for key in changed:
             unit = self.units.get(key)
-            if unit is not None and not (unit.pods or unit.groups or self._owns(key)):
+            if unit is not None and not (unit.pods or unit.groups or unit.objects or key in self._cluster.jobs):
                 del self.units[key]
-            elif unit is None and self._owns(key):
+            elif unit is None and key in self._cluster.jobs:
                 self.units[key] = Unit()
         return changed
 
-    def _owns(self, key: str) -> bool:
-        return key in self._cluster.jobs or key in self._cluster.deployments
+    def _place_objects(self, names: Iterable[str], moving: dict[str, None]) -> set[str]:
+        """Find the units of Deployments and top owners anew; pods that may belong to another one come into `moving`."""
+        changed: set[str] = set()
+        todo, seen = list(names), set()
+        for name in todo:
+            if name in seen:
+                continue
+            seen.add(name)
+            before, after = self._unit_of_object.pop(name, ""), self._unit_of_object_now(name)
+            _forget(self._objects_naming, self._tops_named.pop(name, ()), name)
+            if before:
+                del self.units[before].objects[name]
+            if after:
+                self._tops_named[name] = named = top_mentions(self._metadata_of(name))
+                for top in named:
+                    self._objects_naming.setdefault(top, {})[name] = None
+                self._unit_of_object[name] = after
+                self.units.setdefault(after, Unit()).objects[name] = None
+            changed |= {unit for unit in (before, after) if unit}
+            if before != after:
+                moving.update(self._pods_mentioning.get(name.removeprefix(_DEPLOYMENT), {}))
+                todo += self._objects_naming.get(name, {})
+        return changed
+
+    def _unit_of_object_now(self, name: str) -> str:
+        """Unit of a Deployment or a top owner, by its name; empty if it does not exist."""
+        cluster = self._cluster
+        if name.startswith(_DEPLOYMENT):
+            key = name.removeprefix(_DEPLOYMENT)
+            if key not in cluster.deployments:
+                return ""
+            top = top_owner_of(top_mentions(cluster.deployments[key].metadata), cluster.top_owners)
+            return _key_of(top) if top else key
+        return _key_of(top_owner_of((name,), cluster.top_owners))
+
+    def _metadata_of(self, name: str) -> Metadata:
+        if name.startswith(_DEPLOYMENT):
+            return self._cluster.deployments[name.removeprefix(_DEPLOYMENT)].metadata
+        return self._cluster.top_owners[name].metadata
 
     def _came_or_went(self, key: str) -> bool:
         """Whether a Job or Deployment with this key was created or deleted since the last update."""
@@ -144,9 +210,9 @@ class Owners:
         # A pod that admission refuses belongs to nothing, and is counted all the same where it is gated.
         if f"Pod {key}" in self._cluster.refused:
             return key
-        _, owner = mentions.owner(self._cluster, self._jobs_of_groups)
+        kind, owner = mentions.owner(self._cluster, self._jobs_of_groups)
         if owner:
-            return owner
+            return _key_of(owner) if kind == "TopOwner" else owner
         group = group_of_lone_pod(pod, [])
         name = group if isinstance(group, str) else group.name
         return f"{pod.metadata.namespace}/{name}" if name else key
@@ -161,4 +227,9 @@ def _forget(index: dict[str, dict[str, None]], names: Iterable[str], key: str) -
 
 
 def _names(mentions: Mentions) -> set[str]:
-    return {*mentions.jobs, mentions.group, mentions.gang, mentions.deployment} - {""}
+    return {*mentions.jobs, *mentions.tops, mentions.group, mentions.gang, mentions.deployment} - {""}
+
+
+def _key_of(name: str) -> str:
+    """The ``namespace/name`` of an object by its ``Kind namespace/name``; empty for an empty text."""
+    return name.partition(" ")[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from workbench.jobs.running import Doubts, deal_gpus
 from workbench.model.resources import request_rows
 from workbench.model.running_index import RunningIndex
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import gpu_words, gpu_words_row
+from workbench.model.snapshot import gpu_words
 from workbench.objects.pod import Pod
 
 __all__ = ["PodsOnNodes"]
@@ -99,23 +99,29 @@ class PodsOnNodes:
             if not touched:
                 return
             self.used, self.gpu_free = self.used.copy(), self.gpu_free.copy()
-            written: Iterable[str] = touched
         else:
-            touched |= self._renumber(old, table)
-            self.used = np.zeros(table.allocatable.shape, dtype=np.int64)
-            self.gpu_free = gpu_words(table.total)
-            written = {*touched, *self._nodes}
+            used, gpu_free = np.zeros(table.allocatable.shape, dtype=np.int64), gpu_words(table.total)
+            touched |= self._renumber(old, table, used, gpu_free)
+            self.used, self.gpu_free = used, gpu_free
         for name in touched:
             self._ask(name, table, queues, labels)
-        width = self.gpu_free.shape[1]
-        for name in written:
-            node, index = self._nodes.get(name), table.index.get(name, -1)
-            if index >= 0:
-                self.used[index] = np.int64(0) if node is None else node.used
-                self.gpu_free[index] = gpu_words_row(table.total[index] if node is None else node.free, width)
+        self._write(touched, table)
         self.running, self.holding = tuple(self._running), tuple(self._holding)
         self.index = self.index.changed(self._gone, self._new)
         self._gone, self._new = [], []
+
+    def _write(self, names: Iterable[str], table: NodeTable) -> None:
+        """Write the rows of the given nodes, as far as the cluster has them, into `used` and `gpu_free`."""
+        rows = [(index, self._nodes.get(name)) for name in names if (index := table.index.get(name, -1)) >= 0]
+        if not rows:
+            return
+        # All at once: a call of numpy per node would be most of the time where nodes are renumbered.
+        nothing = np.zeros(self.used.shape[1], dtype=np.int64)
+        where = [index for index, _ in rows]
+        self.used[where] = [nothing if node is None else node.used for _, node in rows]
+        words = gpu_words([table.total[index] if node is None else node.free for index, node in rows])
+        self.gpu_free[where] = 0
+        self.gpu_free[where, : words.shape[1]] = words
 
     def _move(self, before: Held, after: Held) -> set[str]:
         """Assign changed pods to their present nodes; returns the names of the nodes they left or came to."""
@@ -143,22 +149,37 @@ class PodsOnNodes:
                 self._holding[i] = held
         return touched
 
-    def _renumber(self, old: NodeTable | None, new: NodeTable) -> set[str]:
-        """Give running pods the new index of their node after nodes were renumbered.
+    def _renumber(self, old: NodeTable | None, new: NodeTable, used: Longs, gpu_free: Words) -> set[str]:
+        """Give running pods the new index of their node after nodes were renumbered, and copy the rows of their nodes.
 
-        Return the names of the nodes that must be recomputed because more than their index changed.
+        `used` and `gpu_free` receive the rows. Return the names of the nodes that must be recomputed because more than
+        their index changed.
         """
         if old is None or old.columns != new.columns:
             return set(self._nodes)
         index = [new.index.get(name, -1) for name in old.index]
         if index != list(range(len(index))):
+            moved: dict[int, RunningPod] = {}
             for i, pod in enumerate(self._running):
                 # A pod that this update brings has no node yet.
                 if pod.node >= 0 and index[pod.node] != pod.node:
-                    self._running[i] = replace(pod, node=index[pod.node])
-                    self._gone.append(pod)
-                    self._new.append(self._running[i])
-        return {name for name in self._nodes if _gpus(name, old) != _gpus(name, new)}
+                    self._running[i] = moved[id(pod)] = pod.on(index[pod.node])
+            self.index = self.index.moved(moved)
+        changed = set()
+        rows: list[tuple[int, int]] = []
+        for name in self._nodes:
+            before, after = old.index.get(name, -1), new.index.get(name, -1)
+            if (old.total[before] if before >= 0 else None) != (new.total[after] if after >= 0 else None):
+                changed.add(name)
+            elif after >= 0:
+                rows.append((before, after))
+        if rows:
+            sources, targets = np.array(rows).T
+            used[targets] = self.used[sources]
+            # As wide as the largest machine of each cluster; what is beyond the narrower one is empty in these rows.
+            width = min(gpu_free.shape[1], self.gpu_free.shape[1])
+            gpu_free[targets, :width] = self.gpu_free[sources, :width]
+        return changed
 
     def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
         node = self._nodes.get(name)
@@ -193,9 +214,3 @@ _NOT_ASKED = RunningPod("", "", -1, {})
 
 def _place(pod: Pod) -> _Place:
     return pod.metadata.namespace.encode(), pod.metadata.name.encode()
-
-
-def _gpus(name: str, table: NodeTable) -> int | None:
-    """Bit mask of the healthy GPUs of the node called `name`; None if the node is unknown."""
-    index = table.index.get(name)
-    return None if index is None else table.total[index]

@@ -50,8 +50,8 @@ class ClusterState(Working):
     -----
     What is recomputed after a change, apart from copies of arrays and lists:
 
-    - a pod, PodGroup, Job or Deployment: the pods of its gang, and the GPU assignment on the nodes of the pods
-      that changed;
+    - a pod, PodGroup, Job, Deployment or top owner: the pods of its gang, and the GPU assignment on the nodes of the
+      pods that changed;
     - a node's cordon, taint, label or amount of a resource: the node's row;
     - a Node that comes or goes, a HyperNode, a Device, a node's number of GPUs, a resource that no node had, a label by
       which HyperNodes select: all nodes are read, but no job and no pod. The GPUs of a node are assigned again if the
@@ -182,7 +182,7 @@ class _Parts:
         self._gangs: tuple[Gang, ...] = ()
         self._last_gaps: list[Notice] = []
         self._snapshot: ClusterSnapshot | None = None
-        self._follow(objects.pods, objects.pod_groups, [*objects.jobs, *objects.deployments])
+        self._follow(objects.pods, objects.pod_groups, [*objects.jobs, *objects.deployments], objects.top_owners)
         self._join(taken_at, anew=True)
 
     def update(self, changed: _Changed, taken_at: str) -> None:
@@ -192,7 +192,8 @@ class _Parts:
         if keys["Queue"]:
             self._queues = _queues(self._objects)
         every_gang = bool(keys["PriorityClass"])
-        self._follow(keys["Pod"], keys["PodGroup"], [*keys["Job"], *keys["Deployment"]], every_gang)
+        others = [*keys["Job"], *keys["Deployment"]]
+        self._follow(keys["Pod"], keys["PodGroup"], others, keys["TopOwner"], every_gang)
         self._join(taken_at, anew=any(keys[kind] for kind in _ABOUT_NODES))
 
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -209,10 +210,15 @@ class _Parts:
         return with_nodes(self._table, self._objects, keys["Node"], *settings)
 
     def _follow(
-        self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], every_gang: bool = False
+        self,
+        pods: Iterable[str],
+        groups: Iterable[str],
+        others: Iterable[str],
+        tops: Iterable[str],
+        every_gang: bool = False,
     ) -> None:
         jobs = self._jobs
-        before, after = jobs.update(pods, groups, others, every_gang)
+        before, after = jobs.update(pods, groups, others, tops, every_gang)
         self._pods.update(before, after, self._table, jobs.queues, jobs.labels)
 
     def _join(self, taken_at: str, anew: bool) -> None:
@@ -233,6 +239,7 @@ class _Parts:
             running_gaps=pods.doubts.gaps(),
             last_gaps=self._last_gaps,
             exclusive=exclusive_hypernodes(self._objects, pods.running, self._table.topology),
+            extras=self._objects.extras,
             source=self._source,
             taken_at=taken_at,
         )

@@ -25,7 +25,7 @@ class Said:
     source : {"condition", "event"}
         Whether it stands in status.conditions of the objects or in Events about them.
     kind : str
-        Kind of the objects: Pod, PodGroup, Job or HyperJob.
+        Kind of the objects: Pod, PodGroup, Job, HyperJob or that of a top owner.
     objects : tuple of str
         Their ``namespace/name``, in byte order.
     reason, message : str
@@ -80,7 +80,8 @@ def waiting_gangs(state: ClusterState) -> Iterator[WaitingGang]:
         pods = sorted({key for each in members for key in each[0]}, key=str.encode)
         groups = sorted({key for each in members for key in each[1]}, key=str.encode)
         found = [*_conditions(objects, groups, pods)]
-        for kind, names in (("HyperJob", keys[:1]), ("Job", keys), ("PodGroup", groups), ("Pod", pods)):
+        own = [(gang.kind, keys[:1])] if gang.kind not in ("HyperJob", "Job", "PodGroup", "Pod") else []
+        for kind, names in (("HyperJob", keys[:1]), ("Job", keys), *own, ("PodGroup", groups), ("Pod", pods)):
             found += [
                 ("event", kind, key, one.reason, one.message) for key in names for one in events.get((kind, key), ())
             ]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from workbench.cluster.owners import Owners, Unit
+from workbench.cluster.owners import Owners, Unit, deployments_in
 from workbench.jobs.gangs import Workload, read_unit
 from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels
-from workbench.jobs.membership import Membership
+from workbench.jobs.membership import Membership, mentions_of
 from workbench.jobs.object_notes import ObjectNotes
+from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
+from workbench.jobs.top_owners import top_owner_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.objects.gang_request import with_requests
@@ -30,6 +32,10 @@ T = TypeVar("T")
 Held = dict[str, tuple[Pod, str]]
 
 _NOTHING = Workload((), (), ())
+
+#: Queue and job-wide labels of a gang; None for each that it does not have.
+_Said = tuple[str | None, JobLabels | None]
+_SILENT: _Said = (None, None)
 
 
 @dataclass(frozen=True)
@@ -71,17 +77,24 @@ class LiveWorkload:
         self._owners = Owners(cluster)
         self._read: dict[str, _Read] = {}
         self._pending: list[tuple[bytes, bytes, str]] = []
+        # Of gangs that are not called as their unit, as the groups of a LeaderWorkerSet: the unit.
+        self._unit_of_gang: dict[str, str] = {}
         self._others = OtherSchedulers(any_scheduler)
         self._gated = 0
 
     def update(
-        self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], everything: bool = False
+        self,
+        pods: Iterable[str],
+        groups: Iterable[str],
+        others: Iterable[str],
+        tops: Iterable[str],
+        everything: bool = False,
     ) -> tuple[Held, Held]:
         """Update the gangs and pods after objects of the cluster have changed.
 
         Parameters
         ----------
-        pods, groups, others : iterable of str
+        pods, groups, others, tops : iterable of str
             As for `Owners.update`.
         everything : bool
             Whether something that all gangs depend on changed, so that every unit is read again.
@@ -91,13 +104,13 @@ class LiveWorkload:
         before, after : Held
             Pods that hold resources and may have changed, or whose gang's queue or labels may have: before and after.
         """
-        changed = self._owners.update(pods, groups, others)
+        changed = self._owners.update(pods, groups, others, tops)
         if everything:
             changed |= self._owners.units.keys()
         priorities = Priorities(self._cluster.priority_classes)
         before: Held = {}
         after: Held = {}
-        retold: dict[str, _Read | None] = {}
+        retold: dict[str, _Said] = {}
         regrouped = False
         for key in changed:
             old = self._read.pop(key, None)
@@ -108,12 +121,17 @@ class LiveWorkload:
             regrouped |= self._replace(key, old, new)
             before.update(old.holding if old else {})
             after.update(new.holding if new else {})
-            if _said(key, old) != _said(key, new):
-                retold[key] = new
+            was, now = _said(old), _said(new)
+            retold |= {gang: now.get(gang, _SILENT) for gang in {*was, *now} if was.get(gang) != now.get(gang)}
+            for gang in {*was, *now} - {key}:
+                _put(self._unit_of_gang, gang, key if gang in now else None)
         if retold:
             self._retell(retold)
         if regrouped:
-            self.gangs = tuple(gang for *_, key in self._pending for gang in self._read[key].workload.gangs)
+            gangs = [gang for *_, key in self._pending for gang in self._read[key].workload.gangs]
+            if self._unit_of_gang:
+                gangs.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
+            self.gangs = tuple(gangs)
         kept = [
             key
             for key, (pod, gang) in before.items()
@@ -146,13 +164,34 @@ class LiveWorkload:
 
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """As `ClusterState.members_of`."""
-        unit = self._owners.units.get(key)
-        return (tuple(unit.pods), tuple(unit.groups)) if unit is not None else ((), ())
+        unit = self._owners.units.get(self._unit_of_gang.get(key, key))
+        if unit is None:
+            return (), ()
+        pods = self._pods_of(unit)
+        if key in self._unit_of_gang:
+            pods = {name: pod for name, pod in pods.items() if self._gang_of(pod) == key}
+        return tuple(pods), tuple({**unit.groups, **dict.fromkeys(self._named_groups(unit, pods))})
 
     @property
     def gated(self) -> int:
         """Number of pods that wait behind a scheduling gate, as `Workload.gated`."""
         return self._gated
+
+    def _pods_of(self, unit: Unit) -> dict[str, Pod]:
+        return {name: self._cluster.pods[name] for name in unit.pods}
+
+    def _gang_of(self, pod: Pod) -> str:
+        """Key of the gang of a pod of a top owner."""
+        owners = self._cluster.top_owners
+        owner = owners[top_owner_of(mentions_of(pod).tops, owners)]
+        return f"{owner.metadata.namespace}/{gang_name_of_pod(owner, pod)}"
+
+    def _named_groups(self, unit: Unit, pods: Mapping[str, Pod]) -> set[str]:
+        """PodGroups that pods of top owners name."""
+        if not any(name in self._cluster.top_owners for name in unit.objects):
+            return set()
+        groups = self._cluster.pod_groups
+        return {key for pod in pods.values() for key in mentions_of(pod).pod_groups if key in groups}
 
     def _groups_of(self, unit: Unit) -> dict[str, PodGroup]:
         """PodGroups of a unit by key, in the order of the cluster; if two were made for one Job the last counts."""
@@ -161,27 +200,29 @@ class LiveWorkload:
         return {name: groups[name] for name in names}
 
     def _read_unit(self, key: str, unit: Unit, priorities: Priorities) -> _Read:
-        cluster = self._cluster
+        cluster, pods = self._cluster, self._pods_of(unit)
+        groups = self._groups_of(unit)
+        groups |= {name: cluster.pod_groups[name] for name in sorted(self._named_groups(unit, pods), key=str.encode)}
         part = ClusterObjects(
-            pods={name: cluster.pods[name] for name in unit.pods},
-            pod_groups=self._groups_of(unit),
+            pods=pods,
+            pod_groups=groups,
             jobs={key: cluster.jobs[key]} if key in cluster.jobs else {},
-            deployments={key: cluster.deployments[key]} if key in cluster.deployments else {},
-            refused=self._refused_of(key, unit) if cluster.refused else {},
+            deployments=_existing(cluster.deployments, deployments_in(unit)),
+            top_owners=_existing(cluster.top_owners, unit.objects),
+            refused=self._refused_of(key, groups, unit) if cluster.refused else {},
         )
         others = OtherSchedulers(self._any_scheduler)
         workload = read_unit(part, priorities, others)
         return _Read(workload, others, {pod.metadata.key: (pod, gang) for pod, gang in workload.holding})
 
-    def _refused_of(self, key: str, unit: Unit) -> dict[str, str]:
-        names = [f"Job {key}", *(f"PodGroup {name}" for name in unit.groups), *(f"Pod {name}" for name in unit.pods)]
+    def _refused_of(self, key: str, groups: Iterable[str], unit: Unit) -> dict[str, str]:
+        names = [f"Job {key}", *(f"PodGroup {name}" for name in groups), *(f"Pod {name}" for name in unit.pods)]
         refused = self._cluster.refused
         return {name: refused[name] for name in names if name in refused}
 
-    def _retell(self, units: dict[str, _Read | None]) -> None:
+    def _retell(self, gangs: Mapping[str, _Said]) -> None:
         self.queues, self.labels = dict(self.queues), dict(self.labels)
-        for key, read in units.items():
-            queue, labels = _said(key, read)
+        for key, (queue, labels) in gangs.items():
             _put(self.queues, key, queue)
             _put(self.labels, key, labels)
 
@@ -207,11 +248,16 @@ class LiveWorkload:
         return before.gangs != after.gangs
 
 
-def _said(key: str, read: _Read | None) -> tuple[str | None, JobLabels | None]:
-    """Queue and job-wide labels of the gang of a unit; None for each that the unit does not have."""
+def _said(read: _Read | None) -> dict[str, _Said]:
+    """Queue and job-wide labels of each gang of a unit; None for each that a gang does not have."""
     if read is None:
-        return None, None
-    return read.workload.queues.get(key), read.workload.labels.get(key)
+        return {}
+    queues, labels = read.workload.queues, read.workload.labels
+    return {key: (queues.get(key), labels.get(key)) for key in {*queues, *labels}}
+
+
+def _existing(objects: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
+    return {name: objects[name] for name in names if name in objects}
 
 
 def _put(said: dict[str, T], key: str, value: T | None) -> None:

@@ -63,6 +63,14 @@ def bottleneck_curve(
     ------
     InputError
         A free GPU that the machine does not have, or no free GPU.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> curve = wb.bottleneck_curve(wb.BandwidthMatrix(pairs))
+    >>> [float(best.bottleneck_gb_s) for best in curve.best[1:]]
+    [48.0, 12.0, 12.0]
     """
     chosen = None if free is None else sorted(set(free))
     most = len(matrix) if chosen is None else len(chosen)

@@ -5,35 +5,35 @@ from __future__ import annotations
 import dataclasses
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.cancel import check
-from workbench.errors import InputError
-from workbench.evaluate.cost.cost_model import SPEEDS
-from workbench.evaluate.cost.plan import CommunicationPlan
+from workbench.cancel import ProgressOption, check, reported
+from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
+from workbench.evaluate.switch_sharing import switches_matter
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
+from workbench.model.asked import session_of
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
+    from workbench.evaluate.cost.plan import CommunicationPlan
 
-#: (policies done, policies in all, the one that runs next; empty at the end).
-Progress = Callable[[int, int, str], None]
+__all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ComparisonRow(Value):
     parameters: Mapping[str, Any]
     decisions: tuple[Decision, ...]
     metrics: RunMetrics | None
-    decision_s: float
+    decision_s: float = field(compare=False)
     error: RowError | None = None
     advice: Mapping[str, FixReport] = field(default_factory=dict)
 
@@ -101,8 +101,8 @@ class ComparisonRow(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Value, Displayed):
-    """The results of several policies for the same gangs on the same snapshot.
+class Comparison(Value, Displayed, Mapping[str, ComparisonRow]):
+    """The results of several policies for the same gangs on the same snapshot, by the name of the policy.
 
     Attributes
     ----------
@@ -111,12 +111,34 @@ class Comparison(Value, Displayed):
     rows : tuple of ComparisonRow
         One result per policy, in input order.
     provenance : Provenance
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> comparison = tree.compare(["binpack", "spread"])
+    >>> {policy: row.placements[0].n_placed for policy, row in comparison.items()}
+    {'binpack': 2, 'spread': 2}
+    >>> comparison.to_dataframe()["outcome"].tolist()
+    ['placed', 'placed']
     """
 
     gangs: tuple[Gang, ...]
     snapshot: ClusterSnapshot
     rows: tuple[ComparisonRow, ...]
     provenance: Provenance = field(default_factory=Provenance)
+
+    def __getitem__(self, policy: str) -> ComparisonRow:
+        for row in self.rows:
+            if row.policy == policy:
+                return row
+        raise UnknownNameError("policy of the comparison", str(policy), list(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.policy for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def __repr__(self) -> str:
         parts = [
@@ -188,10 +210,10 @@ class Comparison(Value, Displayed):
 
 
 def compare(
-    gangs: Sequence[Gang],
-    snapshot: ClusterSnapshot,
+    gangs: Sequence[Gang] | Scenario,
+    snapshot: ClusterSnapshot | Scenario | Sequence[str | Policy] | None = None,
     policies: Sequence[str | Policy] = USUAL_POLICIES,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
     inputs: Mapping[str, str] | None = None,
     most_advised: int = MOST_ADVISED,
     communication: CommunicationPlan | None = None,
@@ -200,15 +222,17 @@ def compare(
 
     Parameters
     ----------
-    gangs : sequence of Gang
-    snapshot : ClusterSnapshot
-        Every policy starts from it; nothing changes it.
+    gangs : sequence of Gang, or Scenario
+        A scenario stands for its gangs and its snapshot: ``compare(scenario, ["binpack", "volcano"])``.
+    snapshot : ClusterSnapshot or Scenario, optional
+        Every policy starts from it; nothing changes it. Left out where `gangs` is a scenario.
     policies : sequence of str or Policy
-        Names ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``, or policy objects; by default `USUAL_POLICIES`.
-    progress : callable, optional
-        Called with (done, total, name) before each policy and once at the end.
+        Names ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``, policy objects, or functions decorated with
+        `workbench.policy`; by default `USUAL_POLICIES`. Of several with one name, the second is ``NAME (2)``.
+    progress : bool or callable, optional
+        True: show a bar. A function is called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
-        File name to SHA-256 (`Scenario.inputs`), for the provenance.
+        File name to SHA-256 (`Scenario.inputs`), for the provenance; by default the scenario's.
     most_advised : int
         Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
     communication : CommunicationPlan, optional
@@ -225,79 +249,104 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        `policies` is a single string instead of a sequence, `communication` does not fit the topology, or a
+        No gangs or no snapshot, `policies` is no sequence, `communication` does not fit the topology, or a
         priced job is placed across a tier without a speed.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> comparison = wb.compare([wb.gang("mine", pods=3, gpus=8)], tree, ["binpack", "volcano-1.15"])
+    >>> comparison
+    Comparison(1 job; binpack: 1 placed; volcano-1.15: 1 placed)
+    >>> comparison["binpack"].metrics["placed"]
+    1
     """
-    if isinstance(policies, str):
+    if isinstance(gangs, Scenario) and snapshot is not None and not isinstance(snapshot, ClusterSnapshot | Scenario):
+        policies, snapshot = snapshot, None
+    if inputs is None:
+        inputs = next((each.inputs for each in (gangs, snapshot) if isinstance(each, Scenario)), {})
+    some, cluster = session_of(gangs, snapshot)
+    if isinstance(policies, str | Policy) or not isinstance(policies, Iterable):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
     chosen = [as_policy(policy) for policy in policies]
     if communication is not None:
-        communication.check(snapshot.topology)
-    rows = []
-    for done, policy in enumerate(chosen):
-        if progress is not None:
-            progress(done, len(chosen), policy.name)
-        check()
-        rows.append(_run(policy, gangs, snapshot, most_advised, communication))
-    if progress is not None:
-        progress(len(chosen), len(chosen), "")
+        communication.check(cluster.topology)
+    sessions = []
+    with reported(progress) as step:
+        for done, (name, policy) in enumerate(zip(_names(chosen), chosen, strict=True)):
+            if step is not None:
+                step(done, len(chosen), policy.name)
+            check()
+            sessions.append(_run(name, policy, some, cluster, most_advised, communication))
+        if step is not None:
+            step(len(chosen), len(chosen), "")
+    # A policy that uses switches brings their metrics for all.
+    switches = any(switches_matter(row.decisions, cluster) for row in sessions if row.error is None)
+    rows = tuple(_measured(row, cluster, switches, communication) for row in sessions)
     priced = None if communication is None else communication.to_dict()
-    provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {}, priced)
-    return Comparison(tuple(gangs), snapshot, tuple(_with_switches(rows, snapshot, communication)), provenance)
+    provenance = record_provenance(cluster, [(p.name, p.parameters) for p in chosen], inputs, priced)
+    return Comparison(some, cluster, rows, provenance)
 
 
-def _with_switches(
-    rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot, communication: CommunicationPlan | None
-) -> list[ComparisonRow]:
-    """The rows with metrics on sharing leaf switches added for every policy, if any policy of the comparison uses
-    switches.
-    """
-    if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
-        return list(rows)
-    return [
-        dataclasses.replace(row, metrics=measure_run(row.decisions, snapshot, True, communication))
-        if row.metrics is not None and row.metrics.switches is None
-        else row
-        for row in rows
-    ]
+def _names(policies: Sequence[Policy]) -> list[str]:
+    """A name for each policy: its own, with a number where an earlier one has it, too."""
+    seen: Counter[str] = Counter()
+    names = []
+    for policy in policies:
+        seen[policy.name] += 1
+        names.append(policy.name if seen[policy.name] == 1 else f"{policy.name} ({seen[policy.name]})")
+    return names
 
 
 def _run(
+    name: str,
     policy: Policy,
     gangs: Sequence[Gang],
     snapshot: ClusterSnapshot,
     most_advised: int,
     communication: CommunicationPlan | None,
 ) -> ComparisonRow:
+    """The session of one policy with its advice, without metrics."""
     start = time.perf_counter()
     try:
         decisions = tuple(policy.schedule(gangs, snapshot))
     except Exception as error:  # a notebook's policy may raise anything; it must not take the other rows with it
+        from workbench.evaluate.cost.cost_model import SPEEDS
+
         if isinstance(error, InputError) and error.source == SPEEDS:
             # `LeastCost` prices placements while it chooses among them.
             raise
-        return _failed(policy, error, time.perf_counter() - start)
+        return _failed(name, policy.parameters, error, time.perf_counter() - start)
     seconds = time.perf_counter() - start
     if communication is not None:
         # A missing speed is an input error, not a failure of the policy whose placement needs it.
         communication.check_speeds(d.result for d in decisions if isinstance(d.result, Placement))
-    try:
-        metrics = measure_run(decisions, snapshot, communication=communication)
-    except Exception as error:
-        return _failed(policy, error, seconds)
     try:
         advice = advise_session(policy, decisions, snapshot, most_advised)
     except (
         Exception
     ):  # the policy answered what it was asked: that it fails on a cluster that might be takes nothing away
         advice = {}
-    return ComparisonRow(policy.name, policy.parameters, decisions, metrics, seconds, advice=advice)
+    return ComparisonRow(name, policy.parameters, decisions, None, seconds, advice=advice)
 
 
-def _failed(policy: Policy, error: Exception, seconds: float) -> ComparisonRow:
+def _measured(
+    row: ComparisonRow, snapshot: ClusterSnapshot, switches: bool, communication: CommunicationPlan | None
+) -> ComparisonRow:
+    """A row with the metrics of its decisions; one with an error as it is."""
+    if row.error is not None:
+        return row
+    try:
+        return dataclasses.replace(row, metrics=measure_run(row.decisions, snapshot, switches, communication))
+    except Exception as error:
+        return _failed(row.policy, row.parameters, error, row.decision_s)
+
+
+def _failed(name: str, parameters: Mapping[str, Any], error: Exception, seconds: float) -> ComparisonRow:
     message = f"{type(error).__name__}: {error}".splitlines()[0]
     failed = RowError(message, "".join(traceback.format_exception(error)))
-    return ComparisonRow(policy.name, policy.parameters, (), None, seconds, failed)
+    return ComparisonRow(name, parameters, (), None, seconds, failed)
 
 
 def _row_dict(row: ComparisonRow) -> dict[str, Any]:

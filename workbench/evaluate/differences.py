@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.kernels.rows import unique_rows
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
+
+if TYPE_CHECKING:
+    from workbench.evaluate.compare import Comparison, ComparisonRow
 
 __all__ = ["JobDifference", "Move", "differences", "moves_in_brief", "pod_counts"]
 
@@ -89,6 +91,13 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
     Returns
     -------
     tuple of JobDifference
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=4))
+    >>> [found.job for found in wb.differences(tree.compare(["binpack", "spread"]))]
+    ['default/mine']
     """
     found = []
     for gang in comparison.gangs:

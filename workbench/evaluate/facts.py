@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.closeness import SAME_NODE, Closeness
-from workbench.evaluate.cost.job_cost import JobCost
-from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.placement import Decision, Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
+
+if TYPE_CHECKING:
+    from workbench.evaluate.cost.job_cost import JobCost
+    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["NODE", "JobFacts", "RunFacts", "gpus_free_after", "tier_keys"]
 

@@ -87,9 +87,13 @@ def metric(
 
     Examples
     --------
-    >>> @metric("pods_per_node", better="higher", total="min")      # doctest: +SKIP
+    >>> import workbench as wb
+    >>> @wb.metric("pods_per_node", better="higher", total="min")
     ... def pods_per_node(job):
     ...     return len(job.placed) / len(job.nodes)
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=4))
+    >>> tree.compare(["binpack"]).to_dataframe()["pods_per_node"].tolist()
+    [2.0]
     """
     known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", *_PER)]
     for name in _PER:

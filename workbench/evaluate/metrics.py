@@ -7,21 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
-from workbench.evaluate.cost.plan import CommunicationPlan
+from workbench.errors import InputError
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, MetricValue, nested
 from workbench.evaluate.metric_table import all_metrics, simulation_metrics
 from workbench.evaluate.simulation_facts import FillFacts, SimulationFacts
 from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
+from workbench.model.asked import snapshot_of
 from workbench.model.placement import Decision, Placement
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.value import Value
+
+if TYPE_CHECKING:
+    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Measured", "PlacementMetrics", "RunMetrics", "measure", "measure_fill", "measure_run", "measure_simulation"]
 
@@ -116,13 +120,15 @@ class RunMetrics(Measured):
         }
 
 
-def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | None = None) -> PlacementMetrics:
+def measure(
+    placement: Placement, snapshot: ClusterSnapshot | Scenario, gpu_free: Words | None = None
+) -> PlacementMetrics:
     """Compute every metric of one placement.
 
     Parameters
     ----------
     placement : Placement
-    snapshot : ClusterSnapshot
+    snapshot : ClusterSnapshot or Scenario
         The cluster before the decision; gives the bandwidth matrices.
     gpu_free : ndarray of shape (n, w), uint64, optional
         GPUs free at the end, for stranded GPUs; by default the snapshot's without this gang's.
@@ -130,8 +136,18 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
     Returns
     -------
     PlacementMetrics
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> wb.measure(tree.place(wb.gang("mine", pods=2, gpus=8, tier=1)), tree)["nodes"]
+    2
     """
-    facts = JobFacts(placement, snapshot, gpu_free)
+    if not isinstance(placement, Placement):
+        expected = "a Placement, such as workbench.place returns for a job that fits"
+        raise InputError("not a placement", source="placement", got=repr(placement), expected=expected)
+    facts = JobFacts(placement, snapshot_of(snapshot), gpu_free)
     computed = [metric for metric in all_metrics() if metric.job is not None]
     values = _values_of_job(computed, facts)
     return _of_job(facts, _measured(computed, [values]), values)

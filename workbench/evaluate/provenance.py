@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the command line asks for the version alone, and must not load numpy for it
     from workbench.model.snapshot import ClusterSnapshot
 
-__all__ = ["Provenance", "record_provenance", "version"]
+__all__ = ["Provenance", "Versions", "record_provenance", "show_versions", "version"]
+
+
+#: Packages whose version can matter to a fault, those of extras among them.
+_REQUIRED = (
+    *("numpy", "pandas", "networkx", "jupyterlab", "ipywidgets", "anywidget", "google-re2", "PyYAML", "ruamel.yaml"),
+    *("orjson", "pyvis", "typer", "rich", "kubernetes", "httpx", "cryptography", "prometheus-client"),
+    *("dask", "distributed", "pyarrow", "resvg-py", "matplotlib"),
+)
 
 
 @cache
@@ -21,6 +29,40 @@ def version() -> str:
         return metadata.version("topology-workbench")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+class Versions(dict[str, str]):
+    """Names of software with their versions; shown a line each."""
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:<{width}}  {version}" for name, version in self.items())
+
+
+def show_versions() -> Versions:
+    """Versions of this package, Python, the system and what this package requires, for the report of a fault.
+
+    Returns
+    -------
+    Versions
+        A dict by name; ``not installed`` for a package of an extra that was left out.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> "numpy" in wb.show_versions()
+    True
+    """
+    import platform
+
+    found = Versions({"topology-workbench": version(), "python": platform.python_version()})
+    found["system"] = f"{platform.system()} {platform.machine()}"
+    for name in _REQUIRED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metrics import RunMetrics
-from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, PlacedPod, Placement
+
+if TYPE_CHECKING:
+    from workbench.evaluate.whatif.fix import FixReport
 
 __all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices"]
 

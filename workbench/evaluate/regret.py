@@ -6,7 +6,7 @@ choice and the bottlenecks are computed in `workbench.kernels`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cancel import check
+from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, InternalError
 from workbench.evaluate.provenance import version
 from workbench.kernels.bottleneck import mask_of
@@ -49,7 +49,7 @@ NEAR = 0.9
 _LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PolicyRegret(Value):
     """The choices of one GPU policy in every state of a machine, and their bottlenecks.
 
@@ -138,6 +138,14 @@ class Regret(Value, Displayed):
         Best bottleneck of each state and size; NaN where fewer GPUs are free.
     rows : tuple of PolicyRegret
         The choices of each policy, in input order.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> found = wb.regret(pairs, ["gpu-lowest-index"], sizes=[2], states=[[0, 2, 3]])
+    >>> [line.worst_gpus for line in found.lines]
+    [(0, 2)]
     """
 
     matrix: BandwidthMatrix
@@ -212,7 +220,7 @@ class Regret(Value, Displayed):
             "regret": [line.to_dict() for line in self.lines],
         }
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_dataframe(self) -> pandas.DataFrame:
         """The summary as a table with one row per policy and number of GPUs."""
         import pandas
 
@@ -228,7 +236,7 @@ def regret(
     states: Iterable[Iterable[int]] | None = None,
     samples: int = 200,
     seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: ProgressOption = None,
 ) -> Regret:
     """Ask GPU policies for k GPUs in many states of one machine, and compare their bottlenecks with the best possible
     ones.
@@ -247,8 +255,8 @@ def regret(
         random states (the number of free GPUs uniform, then which ones), from ``numpy.random.default_rng(seed)``.
     samples, seed : int
         Number of random states, and the seed that they are drawn from.
-    progress : callable, optional
-        Called with (policies done, number of policies, name of the next policy).
+    progress : bool or callable, optional
+        True: show a bar. A function is called with (policies done, number of policies, name of the next policy).
 
     Returns
     -------
@@ -265,6 +273,14 @@ def regret(
     -----
     The optimum is the raw bottleneck of docs/decisions.md, decision 1: a table of all states up to 16 GPUs, a search
     per state above.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> found = wb.regret(pairs, ["gpu-lowest-index"], sizes=[2], states=[[0, 2, 3]])
+    >>> found.to_dataframe()["mean_ratio"].tolist()
+    [0.25]
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     n = len(bandwidth)
@@ -277,12 +293,13 @@ def regret(
     words = words_of_masks(masks, (n + 63) // 64)
     optimum = _optimum(bandwidth, symmetric, masks, words, wanted)
     rows = []
-    for done, policy in enumerate(asked):
-        if progress:
-            progress(done, len(asked), policy.name)
-        rows.append(_ask(policy, bandwidth, weights, masks, words, wanted))
-    if progress:
-        progress(len(asked), len(asked), "")
+    with reported(progress) as step:
+        for done, policy in enumerate(asked):
+            if step is not None:
+                step(done, len(asked), policy.name)
+            rows.append(_ask(policy, bandwidth, weights, masks, words, wanted))
+        if step is not None:
+            step(len(asked), len(asked), "")
     return Regret(bandwidth, symmetric, words, every, wanted, optimum, tuple(rows))
 
 

@@ -6,14 +6,16 @@ Functions take `JobFacts` or `RunFacts`. A function of a metric group returns No
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from workbench.evaluate.cost.job_cost import JobCost
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import EVERYWHERE, NOWHERE, Metric, View
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
+
+if TYPE_CHECKING:
+    from workbench.evaluate.cost.job_cost import JobCost
 
 __all__ = ["SESSION_METRICS"]
 

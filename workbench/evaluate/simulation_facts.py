@@ -23,7 +23,7 @@ class SimulationFacts:
     Parameters
     ----------
     result : SimulationResult
-        With its attempts, its usage over time and `job_frame`.
+        With its attempts, its usage over time and `to_dataframe`.
     """
 
     def __init__(self, result: Any) -> None:
@@ -31,8 +31,8 @@ class SimulationFacts:
 
     @cached_property
     def jobs(self) -> pandas.DataFrame:
-        """A row per job, as `SimulationResult.job_frame` returns it."""
-        frame: pandas.DataFrame = self.result.job_frame()
+        """A row per job, as `SimulationResult.to_dataframe` returns it."""
+        frame: pandas.DataFrame = self.result.to_dataframe()
         return frame
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.model.extras import AscendWish
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
 
 __all__ = ["JobSwitches", "SwitchSharing", "measure_switches", "switches_matter"]
 
@@ -35,7 +36,7 @@ class JobSwitches:
 
 
 @dataclass(frozen=True, eq=False)
-class SwitchSharing:
+class SwitchSharing(Value):
     """How all jobs use the leaf switches after a scheduling session.
 
     A cross-switch job has pods both under a switch and elsewhere. Counts are of pods and nodes, never of annotations,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
+from workbench.formats.file_bytes import MAX_SETTINGS, on_disk, read_bytes
 from workbench.formats.nccl_tests import is_nccl_tests, read_nccl_tests
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 from workbench.model.counted import counted
@@ -113,9 +113,10 @@ def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], i
     path = Path(path)
     table = path / "collectives.csv"
     files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in _PRINTOUTS and file.is_file())
-        files = ([table] if table.is_file() else []) + files
+    if on_disk(path).is_dir():
+        inside = on_disk(path).iterdir()
+        files = sorted(path / file.name for file in inside if file.suffix in _PRINTOUTS and file.is_file())
+        files = ([table] if on_disk(table).is_file() else []) + files
     found: list[Measurement] = []
     overruled, notes = 0, []
     for file in files:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import re2
 
@@ -53,7 +53,7 @@ __all__ = [
 
 
 def load(
-    *paths: str | Path,
+    *paths: str | Path | IO[str] | IO[bytes] | Sequence[str | Path],
     matrices: Mapping[str, str | Path] | None = None,
     stdin: bytes | str | None = None,
     format: str | None = None,
@@ -67,7 +67,8 @@ def load(
     *paths : str or Path
         Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON,
         network topologies in any format of `workbench.formats.fabric.registry`, recognised by their content, and
-        scenario files, of which the cluster and the jobs are read.
+        scenario files, of which the cluster and the jobs are read. A list of paths stands for its paths, and one open
+        file for its content.
     matrices : mapping of str to path, optional
         Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they take precedence over matrices of
         Devices.
@@ -99,10 +100,39 @@ def load(
         parse but form no tree are no error; see ``snapshot.topology.problems`` (docs/decisions.md, decision 14).
     UnknownNameError
         No such format.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> cluster = '''
+    ... {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {nvidia.com/gpu: 8}}}
+    ... ---
+    ... {apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {nvidia.com/gpu: 8}}}
+    ... '''
+    >>> wb.load("-", stdin=cluster).snapshot.topology.node_names
+    ('a', 'b')
     """
+    given, stdin = _handed_in(paths, stdin)
     return load_joined(
-        paths, matrices, stdin, format, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, keep=None
+        given, matrices, stdin, format, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, keep=None
     )[0]
+
+
+def _handed_in(paths: Sequence[Any], stdin: bytes | str | None) -> tuple[list[str | Path], bytes | str | None]:
+    """Paths without lists, an open file in them as ``-``; and the content for ``-``."""
+    found: list[str | Path] = []
+    for path in paths:
+        if isinstance(path, list | tuple):
+            inner, stdin = _handed_in(path, stdin)
+            found += inner
+        elif callable(getattr(path, "read", None)):
+            if stdin is not None:
+                raise InputError("several texts", source="paths", expected="one open file, or stdin")
+            stdin = path.read()
+            found.append("-")
+        else:
+            found.append(path)
+    return found, stdin
 
 
 def load_joined(

@@ -13,7 +13,7 @@ import orjson
 
 from workbench.cancel import reached
 from workbench.errors import InputError
-from workbench.formats.file_bytes import read_bytes, unreadable
+from workbench.formats.file_bytes import checked_path, on_disk, read_bytes, unreadable
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.formats.yaml_slips import find_slips, slip_texts
@@ -132,14 +132,15 @@ def read_manifests(
     if not paths:
         raise InputError("nothing to read", source="paths", expected="a file, a folder or -")
     for path in paths:
-        if path == "":
+        if isinstance(path, str) and path == "":
             raise InputError("an empty path", source="paths", expected="a file, a folder or -")
+        path = checked_path(path)
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
             content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
             _add(result, content, "stdin", claim, take, strict=True)
-        elif Path(path).is_dir():
+        elif on_disk(path).is_dir():
             _add_folder(result, Path(path), claim, take)
         else:
             _add(result, read_bytes(path), str(path), claim, take, strict=True)
@@ -248,7 +249,8 @@ def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
 
 def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take) -> None:
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+        inside = on_disk(folder).iterdir()
+        files = sorted(folder / p.name for p in inside if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
         raise unreadable(folder, error) from None
     found = False

@@ -61,6 +61,14 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
         line, row and column are named.
     UnknownNameError
         No such block.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from pathlib import Path
+    >>> _ = Path("matrix.csv").write_text("0,48\\n48,0\\n")
+    >>> wb.load_matrix("matrix.csv")
+    BandwidthMatrix(2 GPUs, 1 link class, from matrix.csv)
     """
     return read_matrix(path, link_speeds, block).matrix
 

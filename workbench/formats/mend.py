@@ -16,6 +16,7 @@ from workbench.formats.manifests import Document
 from workbench.model.notice import Notice, texts_of
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.hypernode import HyperNode
+from workbench.objects.kubeflow_job import KUBEFLOW_KINDS
 from workbench.objects.metadata import is_stored
 from workbench.objects.names import is_subdomain
 
@@ -36,8 +37,18 @@ _SHARES = (
 #: Kinds that people write; others, such as Nodes, come from a cluster.
 _WRITTEN = ("HyperNode", "Job", "HyperJob", "PodGroup", "Pod", "Deployment", "StatefulSet")
 
+#: Kinds whose controllers make the pods of gangs, which people write, too.
+_OF_PODS = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", *KUBEFLOW_KINDS)
+
 #: Keys through which the containers of a kind are reached.
-_TO_CONTAINERS = ("spec", "template", "templateSpec", "tasks", "replicatedJobs", "jobs")
+_TO_CONTAINERS = (
+    *("spec", "template", "templateSpec", "tasks", "replicatedJobs", "jobs"),
+    *("leaderWorkerTemplate", "leaderTemplate", "workerTemplate"),
+    *("rayClusterSpec", "headGroupSpec", "workerGroupSpecs"),
+    *KUBEFLOW_KINDS.values(),
+)
+#: Of these the keys whose values have a template under each of their own keys.
+_BY_TYPE = frozenset(KUBEFLOW_KINDS.values())
 
 
 def mended(document: Document) -> tuple[Document, list[Notice]]:
@@ -56,7 +67,7 @@ def mended(document: Document) -> tuple[Document, list[Notice]]:
     """
     data = document.data
     kind = data.get("kind")
-    if "apiVersion" in data and "name" not in data and kind not in _WRITTEN and not _offers_gpu(data):
+    if "apiVersion" in data and "name" not in data and kind not in (*_WRITTEN, *_OF_PODS) and not _offers_gpu(data):
         return document, []
     if _is_stored(document):
         return document, []
@@ -115,8 +126,8 @@ class _Mender:
         elif kind in ("Job", "PodGroup"):
             spec = self.data["spec"] = dict(spec)
             self._one_topology(spec)
-        if kind in _WRITTEN:
-            self.data["spec"] = self._resources(self.data["spec"], "spec")
+        if kind in _WRITTEN or kind in _OF_PODS:
+            self.data["spec"] = self._pods(self.data["spec"], "spec")
 
     @property
     def _subject(self) -> str:
@@ -229,20 +240,43 @@ class _Mender:
         )
         return {**{key: value for key, value in member.items() if key != "name"}, "type": kind, "selector": selector}
 
-    def _resources(self, value: Any, path: str) -> Any:
-        """The value with `gpu` in the containers below it written with its domain."""
+    def _pods(self, value: Any, path: str) -> Any:
+        """The value with the slips mended of the pod templates below it: `gpu` without a domain, numbers for texts."""
         if type(value) is list:
-            return [self._resources(item, f"{path}[{i}]") for i, item in enumerate(value)]
+            return [self._pods(item, f"{path}[{i}]") for i, item in enumerate(value)]
         if type(value) is not dict:
             return value
         out = value
         for key in _TO_CONTAINERS:
             if type(value.get(key)) in (dict, list):
-                out = _set(out, value, key, self._resources(value[key], f"{path}.{key}"))
+                below = value[key]
+                if key in _BY_TYPE and type(below) is dict:
+                    mended = {one: self._pods(item, f"{path}.{key}.{one}") for one, item in below.items()}
+                else:
+                    mended = self._pods(below, f"{path}.{key}")
+                out = _set(out, value, key, mended)
+        if type(value.get("metadata")) is dict:
+            out = _set(out, value, "metadata", self._texts(value["metadata"], f"{path}.metadata"))
         for key in ("containers", "initContainers"):
             if type(value.get(key)) is list:
                 listed = [self._container(one, f"{path}.{key}[{i}]") for i, one in enumerate(value[key])]
                 out = _set(out, value, key, listed)
+        return out
+
+    def _texts(self, metadata: dict[str, Any], path: str) -> dict[str, Any]:
+        """Metadata of a template whose labels and annotations are texts: a number means its digits."""
+        out = metadata
+        for key in ("labels", "annotations"):
+            entries = metadata.get(key)
+            if type(entries) is not dict:
+                continue
+            texts = {name: _text_of(value) for name, value in entries.items()}
+            for name, value in entries.items():
+                if texts[name] != value:
+                    at, text = f"{path}.{key}[{name!r}]", texts[name]
+                    said = self._said(at, f"{value!r} without quotes", f"the text '{text}'", f'"{text}"')
+                    self.notices.append(Notice("number-for-text", said, self._subject))
+            out = _set(out, metadata, key, texts)
         return out
 
     def _container(self, container: Any, path: str) -> Any:
@@ -283,6 +317,13 @@ class _Mender:
         said = self._said(at, f"{told}: {written}, hundredths of a GPU", f"{_GPU}: {gpus}", f"{_GPU}: {gpus}")
         self.notices.append(Notice("gpu-in-hundredths", said, self._subject))
         return _set(out, resources, key, {**whole, _GPU: gpus})
+
+
+def _text_of(value: Any) -> Any:
+    """The text that a whole number or a truth value stands for; other values as they are."""
+    if type(value) is bool:
+        return "true" if value else "false"
+    return str(value) if type(value) is int else value
 
 
 def _offers_gpu(data: Mapping[str, Any]) -> bool:

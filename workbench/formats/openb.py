@@ -11,7 +11,7 @@ import numpy.typing as npt
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.file_bytes import read_bytes
+from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.tables import Row, read_table, unpacked
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
@@ -181,7 +181,7 @@ def is_openb_pods(content: bytes) -> bool:
 
 def is_openb_nodes(path: str | Path) -> bool:
     """Whether a path is a file with a table of nodes of the trace, by the columns in its first line."""
-    return Path(path).is_file() and _has_columns(read_bytes(path), _NODE_COLUMNS)
+    return on_disk(path).is_file() and _has_columns(read_bytes(path), _NODE_COLUMNS)
 
 
 def _has_columns(content: bytes, columns: tuple[str, ...]) -> bool:

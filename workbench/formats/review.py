@@ -25,11 +25,13 @@ from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
-from workbench.objects.metadata import is_stored, read_metadata
+from workbench.objects.metadata import Metadata, is_stored, read_metadata
+from workbench.objects.top_owner import owner_metadata
+from workbench.objects.top_owner_kinds import top_owner_reader
 
 __all__ = ["Review", "Reviewed", "Reviewer", "review_manifests"]
 
-_CLUSTER_SCOPED = ("HyperNode", "Queue")
+_CLUSTER_SCOPED = ("HyperNode", "Queue", "Topology", "ResourceFlavor")
 
 #: Kinds whose admission depends on queues and tier names.
 _OF_QUEUES = ("Job", "PodGroup", "HyperJob")
@@ -261,7 +263,7 @@ class Reviewer:
         kind = str(document.data["kind"])
         try:
             verdict = self._verdict(document.data, slips)
-            metadata = read_metadata(document.data, namespaced=kind not in _CLUSTER_SCOPED)
+            metadata = _metadata_of(document.data, kind)
             namespace, name = metadata.namespace, metadata.name
         except InputError as error:
             if not self._written_only:
@@ -305,6 +307,12 @@ def review_manifests(manifests: Manifests, release: Release = Release.V1_15, *, 
     for document in manifests.documents:
         reviewer.take(document)
     return reviewer.review(manifests.ignored)
+
+
+def _metadata_of(data: Mapping[str, Any], kind: str) -> Metadata:
+    if top_owner_reader(data) is not None:
+        return owner_metadata(data, [])
+    return read_metadata(data, namespaced=kind not in _CLUSTER_SCOPED)
 
 
 def _identity(data: Mapping[str, Any], kind: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.file_bytes import read_bytes
+from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
 from workbench.model.scheduler_config import SchedulerConfig
@@ -83,7 +83,7 @@ def read_scenario(path: str | Path) -> ScenarioFile | None:
     InputError
         A scenario of another version, or with a field of the wrong type.
     """
-    return None if Path(path).is_dir() else parse_scenario(read_bytes(path), str(path))
+    return None if on_disk(path).is_dir() else parse_scenario(read_bytes(path), str(path))
 
 
 def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:

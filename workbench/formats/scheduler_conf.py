@@ -51,6 +51,14 @@ def load_config(path: str | Path) -> SchedulerConfig:
     ------
     InputError
         Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from pathlib import Path
+    >>> _ = Path("scheduler.conf").write_text("actions: enqueue, allocate\\ntiers: [{plugins: [{name: gang}]}]\\n")
+    >>> wb.load_config("scheduler.conf").actions
+    ('enqueue', 'allocate')
     """
     return parse_config(read_bytes(path, MAX_SETTINGS), str(path))
 

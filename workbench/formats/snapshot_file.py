@@ -16,20 +16,24 @@ import numpy.typing as npt
 import orjson
 
 from workbench.errors import CapacityError, InputError
+from workbench.formats.file_bytes import checked_path
 from workbench.formats.manifests import read_text
+from workbench.formats.plain_values import from_plain, to_plain
 from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.jobs.roles import gpu_group_of
+from workbench.model.asked import snapshot_of
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
-from workbench.model.extras import GpuGroup
+from workbench.model.extras import Extra, GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
+from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
+from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
@@ -43,19 +47,34 @@ __all__ = ["MARK", "parse_snapshot", "save", "snapshot_text"]
 MARK = "workbench_snapshot"
 VERSION = 1
 
+#: Extras of a snapshot by their names in the file.
+_EXTRAS: dict[str, type[Extra]] = {"kueue": KueueObjects}
+
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
-    """Write a snapshot to a file that `workbench.load` reads back: YAML for ``.yaml`` and ``.yml``, else JSON.
+def save(snapshot: ClusterSnapshot | Scenario, path: str | Path) -> None:
+    """Write a snapshot, or that of a scenario without its jobs, to a file that `workbench.load` reads back.
+
+    The file is YAML if its name ends in ``.yaml`` or ``.yml``, else JSON. What is read back equals what was written.
 
     Raises
     ------
     InputError
         The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").snapshot
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wb.save(tree, f"{folder}/cluster.json")
+    ...     wb.load(f"{folder}/cluster.json").snapshot == tree
+    True
     """
-    path = Path(path)
-    write_whole(path, snapshot_text(snapshot, yaml=path.suffix in (".yaml", ".yml")))
+    path = Path(checked_path(path))
+    write_whole(path, snapshot_text(snapshot_of(snapshot), yaml=path.suffix in (".yaml", ".yml")))
 
 
 def snapshot_text(snapshot: ClusterSnapshot, *, yaml: bool = False) -> str:
@@ -120,6 +139,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "running": [_running_record(pod) for pod in snapshot.running],
         "records": dict(snapshot.records),
         "exclusive": dict(snapshot.exclusive),
+        "extras": {name: to_plain(snapshot.extras[kind]) for name, kind in _EXTRAS.items() if kind in snapshot.extras},
         "gpu_plans": [
             {
                 "namespace": plan.namespace,
@@ -269,7 +289,18 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         node_resource_versions=_texts_of_nodes(data, "node_resource_versions", order) or None,
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
+        extras=_extras(data),
     )
+
+
+def _extras(data: Mapping[str, Any]) -> dict[type[Extra], Extra]:
+    """Extras by class; a file without the field has none."""
+    found = []
+    for name, item in get_map(data, "extras", "").items():
+        if name not in _EXTRAS:
+            raise wrong(child("extras", name), item, f"one of {', '.join(_EXTRAS)}")
+        found.append(from_plain(_EXTRAS[name], item, child("extras", name)))
+    return extras_of(*found)
 
 
 def _nodes_listed(data: Mapping[str, Any], key: str, n: int) -> npt.NDArray[np.bool_]:

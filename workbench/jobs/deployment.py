@@ -6,17 +6,9 @@ from collections.abc import Sequence
 from itertools import islice
 
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods
-from workbench.jobs.roles import (
-    JOB_CLASS_LABEL,
-    Priorities,
-    first_gang_groups,
-    first_gather,
-    gates,
-    make_role,
-    notes_about,
-    read_gpu_group,
-)
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory, extras_of
+from workbench.jobs.roles import Priorities, gates, make_role, notes_about
+from workbench.jobs.template_extras import RoleTemplate, extras_of_templates
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang
 from workbench.objects.deployment import Deployment
 from workbench.objects.metadata import Metadata
@@ -70,12 +62,9 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         pod_names=names,
         pods=waiting if len(waiting) == count else (),
     )
-    annotations = [deployment.metadata.annotations, template.annotations]
-    gather, gang_groups = first_gather(annotations, notes), first_gang_groups(annotations, notes)
-    gpu_group = read_gpu_group(template.labels, notes)
+    extras = extras_of_templates(deployment.metadata, [RoleTemplate(ROLE, deployment.replicas, template)], notes)
     pod = Metadata("", deployment.metadata.namespace, labels=template.labels, annotations=template.annotations)
     group = pod_group_of_pods("", pod, template, deployment.metadata.annotations)
-    job_class = template.labels.get(JOB_CLASS_LABEL) or deployment.metadata.labels.get(JOB_CLASS_LABEL, "")
     return Gang(
         namespace=deployment.metadata.namespace,
         name=deployment.metadata.name,
@@ -89,11 +78,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         notes=tuple(notes),
         uid=deployment.metadata.uid,
         resource_version=deployment.metadata.resource_version,
-        extras=extras_of(
-            VolcanoMemory(min_resources=group.min_resources or {}),
-            KoordinatorWish(gpu_group, gather, gang_groups),
-            AscendWish(job_class=job_class),
-        ),
+        extras=extras_of(VolcanoMemory(min_resources=group.min_resources or {}), *extras),
     )
 
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field, replace
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
+from workbench.jobs.kueue_request import with_kueue_request
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
+from workbench.jobs.owned.gang import owned_gangs
+from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.pods import gang_of_koordinator_group, gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
+from workbench.jobs.top_owners import is_owned, outermost
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
@@ -20,6 +24,7 @@ from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.gang_request import with_requests
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
+from workbench.objects.pod_group import PodGroup
 
 __all__ = ["Workload", "read_unit", "read_workload", "refused_notices"]
 
@@ -59,9 +64,9 @@ class Workload:
 
 
 def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
-    """Make gangs of the HyperJobs, Jobs, PodGroups, Deployments and lone pods of a cluster.
+    """Make gangs of the HyperJobs, Jobs, top owners, PodGroups, Deployments and lone pods of a cluster.
 
-    Jobs, Deployments and waiting pods of a scheduler that is not in `OWN_SCHEDULERS` make no gang, unless
+    Jobs, top owners, Deployments and waiting pods of a scheduler that is not in `OWN_SCHEDULERS` make no gang, unless
     `any_scheduler` is true; the resources of their running pods count in any case.
     """
     others = OtherSchedulers(any_scheduler)
@@ -104,16 +109,22 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
             else:
                 gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
-        if not others.has_deployment(deployment):
+        if not is_owned(deployment.metadata, cluster.top_owners) and not others.has_deployment(deployment):
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
+    owned_queues: dict[str, str] = {}
+    for name, owner in outermost(cluster.top_owners):
+        owned = list(owned_gangs(owner, members.of_top_owner.get(name, ()), _groups(cluster), priorities))
+        owned_queues |= {one.key: one.queue for one in owned}
+        if any(one.gang is not None for one in owned) and not others.has_top_owner(owner):
+            gangs += [one.gang for one in owned]
     gangs += gangs_of_lone_pods([pod for pod in members.alone if not others.has_pod(pod)], priorities)
     labels = read_job_labels(cluster, members)
-    pending = [completed(gang, labels) for gang in gangs if gang is not None]
+    pending = [with_kueue_request(completed(gang, labels)) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
-    queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
+    queues = _queues(cluster, members) | owned_queues | {gang.key: gang.queue for gang in pending}
     refused = refused_notices(cluster)
     gated = sum(pod.waits and pod.gated for pod in cluster.pods.values())
-    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated)
+    return Workload(tuple(pending), refused, tuple(_holding(cluster, members)), queues, labels, gated)
 
 
 def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
@@ -128,6 +139,7 @@ def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
     queues = {
         key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
         for key, deployment in cluster.deployments.items()
+        if not is_owned(deployment.metadata, cluster.top_owners)
     }
     for key in members.of_pod_group:
         group = cluster.pod_groups.get(key)
@@ -135,7 +147,13 @@ def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
     return queues | {key: job.queue for key, job in cluster.jobs.items()}
 
 
-def _holding(members: Membership) -> list[tuple[Pod, str]]:
+def _groups(cluster: ClusterObjects) -> Mapping[str, PodGroup]:
+    """The PodGroups of a cluster but those that admission refuses."""
+    groups, refused = cluster.pod_groups, cluster.refused
+    return {key: one for key, one in groups.items() if f"PodGroup {key}" not in refused} if refused else groups
+
+
+def _holding(cluster: ClusterObjects, members: Membership) -> list[tuple[Pod, str]]:
     pods = [
         (pod, key)
         for owned in (members.of_job, members.of_pod_group, members.of_deployment)
@@ -148,4 +166,11 @@ def _holding(members: Membership) -> list[tuple[Pod, str]]:
             group = group_of_lone_pod(pod, [])
             name = group if isinstance(group, str) else group.name
             pods.append((pod, f"{pod.metadata.namespace}/{name}" if name else ""))
+    for name, owned_pods in members.of_top_owner.items():
+        owner = cluster.top_owners[name]
+        pods += [
+            (pod, f"{owner.metadata.namespace}/{gang_name_of_pod(owner, pod)}")
+            for pod in owned_pods
+            if pod.holds_resources
+        ]
     return sorted(pods, key=lambda item: (item[0].metadata.namespace.encode(), item[0].metadata.name.encode()))

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from workbench.jobs.membership import Membership
+from workbench.jobs.owned.rules import pod_group_of, pods_by_gang
 from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.jobs.top_owners import is_owned, outermost
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.objects.frameworks import FRAMEWORKS
@@ -44,7 +46,7 @@ class JobLabels:
 
 
 def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, JobLabels]:
-    """The job-wide labels of each Job, PodGroup and Deployment of a cluster, by ``namespace/name``.
+    """The job-wide labels of each Job, PodGroup, Deployment and gang of a top owner, by ``namespace/name``.
 
     `members` says which pods belong to each of them.
     """
@@ -60,8 +62,15 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
         group = cluster.pod_groups.get(key)
         found[key] = _labels([group.metadata.labels] if group else [], pods, group.phase if group else "")
     for key, deployment in cluster.deployments.items():
-        rows = [deployment.template.labels, deployment.metadata.labels]
+        if is_owned(deployment.metadata, cluster.top_owners):
+            continue
+        rows = [deployment.metadata.labels, deployment.template.labels]
         found[key] = _labels(rows, members.of_deployment.get(key, ()), "")
+    for name, owner in outermost(cluster.top_owners):
+        rows = [owner.metadata.labels, *(template.labels for template in owner.templates)]
+        for gang, pods in pods_by_gang(owner, members.of_top_owner.get(name, ())).items():
+            group = pod_group_of(pods, cluster.pod_groups)
+            found[f"{owner.metadata.namespace}/{gang}"] = _labels(rows, pods, group.phase if group else "")
     return found
 
 

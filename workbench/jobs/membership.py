@@ -1,10 +1,11 @@
-"""`sort_pods`: find the Job, PodGroup or Deployment to which each pod of a cluster belongs."""
+"""`sort_pods`: find the Job, top owner, PodGroup or Deployment to which each pod of a cluster belongs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workbench.jobs.top_owners import owned_role, top_mentions, top_owner_of
 from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -25,6 +26,8 @@ __all__ = [
 
 #: Label of a pod that names its Job.
 JOB_LABEL = "volcano.sh/job-name"
+#: Beginning of the apiVersion of the Job of Kubernetes.
+_BATCH = "batch/"
 #: Label of a pod that names its role (task).
 ROLE_LABEL = "volcano.sh/task-spec"
 
@@ -36,7 +39,10 @@ class Mentions:
     Attributes
     ----------
     jobs : tuple of str
-        Keys of Jobs in order of precedence; the first Job that exists owns the pod.
+        Keys of Volcano Jobs in order of precedence; the first Job that exists owns the pod.
+    tops : tuple of str
+        Top owners (`workbench.jobs.top_owners.top_mentions`), each as ``Kind namespace/name``; they come after the Jobs
+        and before everything else.
     group : str
         The pod's PodGroup; empty: none.
     gang : str
@@ -52,11 +58,18 @@ class Mentions:
     gang: str = ""
     deployment: str = ""
     replicated: str = "Deployment"
+    tops: tuple[str, ...] = ()
+
+    @property
+    def pod_groups(self) -> tuple[str, ...]:
+        """The PodGroups that the pod names, of Volcano and of Koordinator."""
+        return tuple(key for key in (self.group, self.gang) if key)
 
     def owner(self, cluster: ClusterObjects, jobs_of_groups: Mapping[str, str]) -> tuple[str, str]:
         """Kind and key (``namespace/name``) of the object that owns the pod; two empty texts if none does.
 
-        The kind is Job, PodGroup (which need not exist) or Deployment, which stands for StatefulSets, too.
+        The kind is Job, TopOwner (with the key ``Kind namespace/name``), PodGroup (which need not exist) or Deployment,
+        which stands for StatefulSets, too.
 
         Parameters
         ----------
@@ -67,12 +80,18 @@ class Mentions:
         job = next((key for key in self.jobs if key in cluster.jobs), "") or jobs_of_groups.get(self.group, "")
         if job:
             return "Job", job
+        if top := top_owner_of(self.tops, cluster.top_owners):
+            return "TopOwner", top
         if self.group:
             return "PodGroup", self.group
         if (gang := cluster.pod_groups.get(self.gang)) is not None and gang.koordinator:
             return "PodGroup", self.gang
         found = cluster.deployments.get(self.deployment)
-        return ("Deployment", self.deployment) if found is not None and found.kind == self.replicated else ("", "")
+        if found is None or found.kind != self.replicated:
+            return "", ""
+        if top := top_owner_of(top_mentions(found.metadata), cluster.top_owners):
+            return "TopOwner", top
+        return "Deployment", self.deployment
 
 
 @dataclass
@@ -83,6 +102,8 @@ class Membership:
     ----------
     of_job, of_pod_group, of_deployment : dict of str to list of Pod
         Pods by ``namespace/name`` of the owner; pods of a PodGroup that belongs to a known Job are the Job's.
+    of_top_owner : dict of str to list of Pod
+        Pods by ``Kind namespace/name`` of the top owner.
     alone : list of Pod
         Pods without an owner.
     pod_group_of_job : dict of str to PodGroup
@@ -91,6 +112,7 @@ class Membership:
     of_job: dict[str, list[Pod]] = field(default_factory=dict)
     of_pod_group: dict[str, list[Pod]] = field(default_factory=dict)
     of_deployment: dict[str, list[Pod]] = field(default_factory=dict)
+    of_top_owner: dict[str, list[Pod]] = field(default_factory=dict)
     alone: list[Pod] = field(default_factory=list)
     pod_group_of_job: dict[str, PodGroup] = field(default_factory=dict)
 
@@ -98,14 +120,15 @@ class Membership:
 def role_of(pod: Pod) -> str:
     """Name of the task or role that a pod's labels or annotations give; empty if they give none."""
     metadata = pod.metadata
-    return metadata.labels.get(ROLE_LABEL) or metadata.annotations.get(ROLE_LABEL, "")
+    return metadata.labels.get(ROLE_LABEL) or owned_role(metadata.labels) or metadata.annotations.get(ROLE_LABEL, "")
 
 
 def sort_pods(cluster: ClusterObjects) -> Membership:
-    """Assign every pod to its Job, PodGroup or Deployment; pods that admission refuses are left out.
+    """Assign every pod to its Job, top owner, PodGroup or Deployment; pods that admission refuses are left out.
 
-    A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a PodGroup by the
-    field spec.schedulingGroup or the annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of
+    A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a top owner by the
+    labels and the controlling owner that `workbench.jobs.top_owners.top_mentions` reads, a PodGroup by the field
+    spec.schedulingGroup or the annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of
     `POD_GROUP_LABELS` or the annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet
     that controls the pod.
     """
@@ -123,6 +146,8 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
         kind, owner = mentions_of(pod).owner(cluster, jobs_of_groups)
         if kind == "Job":
             result.of_job.setdefault(owner, []).append(pod)
+        elif kind == "TopOwner":
+            result.of_top_owner.setdefault(owner, []).append(pod)
         elif kind == "PodGroup":
             result.of_pod_group.setdefault(owner, []).append(pod)
         elif kind == "Deployment":
@@ -138,13 +163,13 @@ def gang_name(metadata: Metadata) -> str:
 
 
 def mentions_of(pod: Pod) -> Mentions:
-    """The Jobs, PodGroup and Deployment that a pod's metadata names as its owners."""
+    """The Jobs, top owners, PodGroup and Deployment that a pod's metadata names as its owners."""
     metadata, owner = pod.metadata, pod.metadata.controller
     kind = owner.kind if owner else ""
     jobs = [
         metadata.labels.get(JOB_LABEL),
         metadata.annotations.get(JOB_LABEL),
-        owner.name if owner and kind == "Job" else None,
+        owner.name if owner and kind == "Job" and not owner.api_version.startswith(_BATCH) else None,
     ]
     group = pod.group or metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
     gang = gang_name(metadata)
@@ -157,6 +182,7 @@ def mentions_of(pod: Pod) -> Mentions:
         gang=f"{metadata.namespace}/{gang}" if gang else "",
         deployment=f"{metadata.namespace}/{deployment}" if deployment else "",
         replicated="StatefulSet" if kind == "StatefulSet" else "Deployment",
+        tops=top_mentions(metadata),
     )
 
 
@@ -167,7 +193,7 @@ def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
     uid.
     """
     metadata, owner = group.metadata, group.metadata.controller
-    names = [owner.name] if owner and owner.kind == "Job" else []
+    names = [owner.name] if owner and owner.kind == "Job" and not owner.api_version.startswith(_BATCH) else []
     # The uid has four hyphens.
     names += [metadata.name, metadata.name.rsplit("-", 5)[0]]
     return tuple(f"{metadata.namespace}/{name}" for name in names)

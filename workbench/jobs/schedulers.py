@@ -10,6 +10,7 @@ from workbench.model.notice import Notice
 from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
 from workbench.objects.pod import Pod
+from workbench.objects.top_owner import TopOwner
 
 __all__ = ["OPERATOR", "OWN_SCHEDULERS", "OtherSchedulers"]
 
@@ -61,6 +62,10 @@ class OtherSchedulers:
     def has_deployment(self, deployment: Deployment) -> bool:
         """Whether another scheduler places the pods of a Deployment; such a Deployment is counted."""
         return self._take("Deployment", [deployment.template.spec.scheduler])
+
+    def has_top_owner(self, owner: TopOwner) -> bool:
+        """Whether another scheduler places the pods of a role of a top owner; if so, the object is counted."""
+        return self._take(owner.kind, owner.schedulers)
 
     def has_pod(self, pod: Pod) -> bool:
         """Whether a pod waits for a node and another scheduler places it; if so, it is counted."""

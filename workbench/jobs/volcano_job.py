@@ -8,19 +8,10 @@ from workbench.jobs.depends_on import with_dependencies
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.pod_group_of_job import pod_group_of_job
-from workbench.jobs.roles import (
-    JOB_CLASS_LABEL,
-    Priorities,
-    first_gang_groups,
-    first_gather,
-    gates,
-    make_role,
-    nominations,
-    notes_about,
-    read_gpu_group,
-)
+from workbench.jobs.roles import Priorities, gates, make_role, nominations, notes_about
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id
-from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory, extras_of
+from workbench.jobs.template_extras import RoleTemplate, extras_of_templates
+from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.objects.job import Job, Task
@@ -62,25 +53,18 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     if not any(role.count for role in roles):
         return None
     roles = with_dependencies(job, roles, pods)
-    groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     made = pod_group_of_job(job, priorities)
     policies = made.sub_group_policies
     parts = _sub_groups(job, policies, roles, [*started, *gated])
     sub_groups = parts.make()
-    annotations = [job.metadata.annotations, *(task.template.annotations for task in job.tasks)]
-    labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
+    templates = [RoleTemplate(task.name, task.replicas, task.template) for task in job.tasks]
     extras = extras_of(
         VolcanoMemory(
             record=(group.record if group else "") or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
             min_resources=(group or made).min_resources,
             inqueue=group is not None and group.inqueue,
         ),
-        KoordinatorWish(
-            gpu_group=groups.pop() if len(groups) == 1 else None,
-            gather=first_gather(annotations, notes),
-            gang_groups=first_gang_groups(annotations, notes),
-        ),
-        AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
+        *extras_of_templates(job.metadata, templates, notes),
     )
     return Gang(
         namespace=job.metadata.namespace,

@@ -39,6 +39,13 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
     -----
     The bottleneck that `BottleneckSolver.solve` finds without link classes (docs/decisions.md, decision 1), for every
     set of free GPUs at once. Cost: O(2^n n^2).
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> table = wb.best_bottlenecks(wb.machine("dgx1-v100").pair_weights_gb_s())
+    >>> float(table[0b11111111, 4])
+    25.0
     """
     weights = _checked(pair_weight_gb_s)
     if len(weights) > MAX_TABLE_DEVICES:

@@ -2,6 +2,12 @@
 
 `take_snapshot` reads a live Kubernetes cluster once, `LiveView` follows it, and `Recording` replays what was followed.
 No other package of the workbench opens sockets.
+
+Examples
+--------
+>>> import workbench as wb
+>>> wb.live.is_recording("cluster.yaml")
+False
 """
 
 from __future__ import annotations

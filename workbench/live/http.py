@@ -12,12 +12,15 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import httpx
 import orjson
 
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.live.credentials import Credentials
 from workbench.live.deadline import within
+from workbench.optional import optional
+
+with optional("live"):
+    import httpx
 
 __all__ = [
     "HEADERS",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ipaddress
 import os
 
-import httpx
+from workbench.optional import optional
+
+with optional("live"):
+    import httpx
 
 __all__ = ["environment_proxy", "is_loopback"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Tabular
 from workbench.model.machine_parts import MachineParts
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.value import Value
@@ -37,16 +37,17 @@ CLASS_GAP = 0.10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BandwidthMatrix(Value, Displayed):
+class BandwidthMatrix(Value, Displayed, Tabular):
     """Measured bandwidth between every two GPUs of a machine.
 
     Parameters
     ----------
     gb_s : array_like of shape (n, n)
         Entry [i, j] is the bandwidth from GPU i to GPU j in GB/s; finite, >= 0, may be asymmetric.
-        The diagonal is kept but never used. 1 <= n <= 1024.
+        The diagonal is kept but never used. 1 <= n <= 1024. A pandas DataFrame gives the labels, too; its rows and
+        columns must have the same names in the same order.
     labels : sequence of str, optional
-        Names of the GPUs; ``gpu_0`` ... by default.
+        Names of the GPUs; by default those of a DataFrame, else ``gpu_0`` ….
     source : str
         Origin of the bandwidths, such as a file name; shown in results.
     link_types : sequence of n sequences of n str, optional
@@ -68,7 +69,15 @@ class BandwidthMatrix(Value, Displayed):
     Notes
     -----
     Source: Koordinator proposal "GPU topology-aware scheduling", "GPU topology resource reporting"; the checks are
-    those of docs/reference/gpu-topology.md, section A1. Equality compares the numbers and the labels.
+    those of docs/reference/gpu-topology.md, section A1. Equality compares the numbers and the labels. ``numpy.asarray``
+    gives the numbers.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> matrix = wb.BandwidthMatrix([[0, 48], [48, 0]], labels=["a", "b"])
+    >>> matrix.gb_s[0, 1]
+    np.float64(48.0)
     """
 
     gb_s: npt.NDArray[np.float64]
@@ -83,7 +92,7 @@ class BandwidthMatrix(Value, Displayed):
     def __post_init__(self) -> None:
         gb_s = _checked_matrix(self.gb_s, self.source)
         n = len(gb_s)
-        labels = tuple(self.labels) or tuple(f"gpu_{i}" for i in range(n))
+        labels = tuple(self.labels) or _names_of(self.gb_s, self.source) or tuple(f"gpu_{i}" for i in range(n))
         if len(labels) != n:
             raise InputError(
                 "the matrix and its labels differ in number",
@@ -104,6 +113,9 @@ class BandwidthMatrix(Value, Displayed):
 
     def __len__(self) -> int:
         return len(self.gb_s)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.gb_s, dtype=dtype, copy=copy)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BandwidthMatrix):
@@ -225,6 +237,30 @@ class BandwidthMatrix(Value, Displayed):
             classes = self.link_classes(symmetric) if link_classes else None
             self._solvers[key] = BottleneckSolver(self.pair_weights_gb_s(symmetric), classes)
         return self._solvers[key]
+
+
+def _names_of(given: Any, source: str) -> tuple[str, ...]:
+    """Names of the GPUs in a matrix, or in a table whose rows or columns somebody named; empty for anything else."""
+    if isinstance(given, BandwidthMatrix):
+        return given.labels
+    rows, columns = (tuple(getattr(given, axis, ())) for axis in ("index", "columns")) if _is_table(given) else ((), ())
+    numbered = tuple(range(len(rows)))
+    if rows == columns == numbered:
+        return ()
+    if numbered in (rows, columns):
+        rows = columns = columns if rows == numbered else rows
+    if rows != columns:
+        raise InputError(
+            "rows and columns have other names",
+            source=source,
+            got=f"rows {', '.join(map(str, rows[:4]))}, columns {', '.join(map(str, columns[:4]))}",
+            expected="the same names in the same order",
+        )
+    return tuple(map(str, rows))
+
+
+def _is_table(given: Any) -> bool:
+    return hasattr(given, "columns") and hasattr(given, "to_numpy")
 
 
 def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:

@@ -51,6 +51,14 @@ class BestGpus(Value, Displayed):
         The slowest pair of the chosen set; None for one GPU.
     why_none : str
         A sentence saying why no allowed set could be chosen; empty if one was, or if too few GPUs are free.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> best = wb.best_gpus(pairs, 2, free=[0, 2, 3])
+    >>> best.gpus, float(best.bottleneck_gb_s)
+    ((2, 3), 48.0)
     """
 
     gpus: tuple[int, ...]
@@ -154,6 +162,13 @@ def best_gpus(
     Notes
     -----
     Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; docs/decisions.md, decision 1.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> wb.best_gpus(pairs, 2, free=[0, 2, 3]).gpus
+    (2, 3)
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     usable, required = asked_masks(bandwidth, k, free, require, avoid)

@@ -7,9 +7,13 @@ Value classes get `_repr_html_` and `view` from the mixin `Displayed`; the drawi
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
-__all__ = ["Displayed", "set_installer", "set_renderer"]
+from workbench.errors import UnknownNameError
+from workbench.model.handed_in import handed_in
+
+__all__ = ["Displayed", "Tabular", "set_installer", "set_renderer"]
 
 _renderers: dict[type, tuple[Callable[[Any], str], Callable[..., Any] | None]] = {}
 _installer: Callable[[], None] | None = None
@@ -44,6 +48,33 @@ def _renderer(kind: type) -> tuple[Callable[[Any], str], Callable[..., Any] | No
     return _renderers.get(kind)
 
 
+class _View:
+    """The method `view` of a value: the drawing function of its class, with the names of its options."""
+
+    def __get__(self, value: Any, owner: type) -> Any:
+        if value is None:
+            return self
+        renderer = _renderer(owner)
+        if renderer is None or renderer[1] is None:
+            raise TypeError(f"{owner.__name__} has no view")
+        draw = renderer[1]
+        named = signature(draw)
+        options = list(named.parameters.values())[1:]
+
+        def view(**given: Any) -> Any:
+            names = [option.name for option in options]
+            for name in given:
+                if name not in names:
+                    raise UnknownNameError(f"option of {owner.__name__}.view", name, names)
+            return draw(value, **given)
+
+        view.__doc__ = draw.__doc__
+        view.__dict__["__signature__"] = named.replace(
+            parameters=[option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+        )
+        return view
+
+
 class Displayed:
     """Mixin of values that a notebook shows as a picture or a table (`_repr_html_` and `view`).
 
@@ -54,12 +85,19 @@ class Displayed:
         renderer = _renderer(type(self))
         return None if renderer is None else renderer[0](self)
 
-    def view(self, **options: Any) -> Any:
-        """Draw the value for a notebook.
+    #: ``value.view(…)`` draws the value for a notebook, with the options that ``help(value.view)`` names.
+    view = _View()
 
-        `options` are passed to the drawing function of the value's class in `workbench.report`.
+
+class Tabular:
+    """Mixin of values that are a table (`to_dataframe`); the tables are made in `workbench.evaluate.frames`."""
+
+    def to_dataframe(self) -> Any:
+        """The value as a tidy table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its columns are those that `workbench.evaluate.frames.frame_of` names for the value's class.
         """
-        renderer = _renderer(type(self))
-        if renderer is None or renderer[1] is None:
-            raise TypeError(f"{type(self).__name__} has no view")
-        return renderer[1](self, **options)
+        return handed_in("frame")(self)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Tabular
 from workbench.model.placement import Decision
 from workbench.model.value import Value
 
@@ -148,9 +148,17 @@ def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Value, Displayed):
+class Explanation(Value, Displayed, Tabular):
     """The decision on one gang, with every HyperNode and node that the policy considered, in the order it considered
     them.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> explanation = tree.explain(wb.gang("mine", pods=2, gpus=8, tier=1), policy="volcano-1.15")
+    >>> explanation.domains[0].name, explanation.domains[0].kept
+    ('s0', True)
     """
 
     decision: Decision

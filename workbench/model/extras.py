@@ -1,7 +1,7 @@
-"""Extras of a gang: the parts of its request that only one scheduler reads.
+"""Extras of a gang or of a snapshot: parts of a request, or of a cluster, that only one scheduler reads.
 
-`Gang.extras` maps the class of an extra to its value, so the twin of another scheduler brings a class of its own and
-changes nothing here.
+`Gang.extras` and `ClusterSnapshot.extras` map the class of an extra to its value, so the twin of another scheduler
+brings classes of its own and changes nothing here.
 """
 
 from __future__ import annotations
@@ -39,6 +39,16 @@ class Extra:
     """Base class of extras: frozen dataclasses in which every field has a default.
 
     The value with all defaults is the empty extra, which a gang has whose objects request nothing of the kind.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class RackWish(wb.Extra):
+    ...     racks: int = 1
+    >>> wb.gang("mine", gpus=8).with_extra(RackWish(2)).extra(RackWish).racks
+    2
     """
 
 
@@ -87,6 +97,13 @@ class VolcanoMemory(Extra):
         minResources of the job's PodGroup (existing, or as the controller will make it), base units; None: absent.
     inqueue : bool
         An earlier session admitted the job: its PodGroup is in the phase Inqueue.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> gang = wb.gang("mine", pods=2, gpus=8).with_extra(wb.VolcanoMemory(record="s0"))
+    >>> gang.extra(wb.VolcanoMemory).record
+    's0'
     """
 
     record: str = ""
@@ -136,6 +153,13 @@ class KoordinatorWish(Extra):
     gang_groups : tuple of str
         Keys (``namespace/name``) of the gangs that are placed with this one or not at all, as written, whether the gang
         itself is among them or not; empty: the gang is placed by itself.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> gang = wb.gang("mine", pods=2, gpus=8)
+    >>> gang.extra(wb.KoordinatorWish) == wb.KoordinatorWish()
+    True
     """
 
     gpu_group: GpuGroup | None = None
@@ -182,6 +206,13 @@ class AscendWish(Extra):
         Training framework, from the label framework or a framework plugin of the job; empty: unknown.
     former : tuple of FormerPod
         Where the gang's pending pods ran before a fault.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> gang = wb.gang("mine", pods=2, gpus=8).with_extra(wb.AscendWish(job_class="large-model-schema"))
+    >>> gang.extra(wb.AscendWish).job_class
+    'large-model-schema'
     """
 
     job_class: str = ""

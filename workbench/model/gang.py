@@ -63,6 +63,12 @@ class TopologyConstraint:
         highestTierAllowed; None: absent.
     highest_tier_name : str, optional
         highestTierName (Volcano 1.15); None: absent. Empty names no tier, but 1.13 does not know the field even so.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.TopologyConstraint("hard", highest_tier=2)
+    TopologyConstraint(mode='hard', highest_tier=2, highest_tier_name=None)
     """
 
     mode: Literal["hard", "soft", ""] = "hard"
@@ -121,6 +127,12 @@ class Role(Value):
     InputError
         `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or together with
         whole GPUs.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.Role("worker", 4, {"cpu": 8000, "nvidia.com/gpu": 8}).n_gpus
+    8
     """
 
     name: str
@@ -205,6 +217,15 @@ class SubGroup:
     failed, gated : tuple of mapping of str to int
         Requests of each pod that failed, or that waits behind a scheduling gate, base units: such a pod is a task of
         the sub-group, but is not tried and does not count towards `min_available`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> import dataclasses
+    >>> halves = [wb.SubGroup(f"half-{i}", (2 * i, 2 * i + 1), wb.TopologyConstraint("hard", 1), 2) for i in range(2)]
+    >>> gang = dataclasses.replace(wb.gang("mine", pods=4, gpus=8), sub_groups=tuple(halves), sub_grouped=True)
+    >>> wb.place(gang, wb.generate_scenario("three-level-tree")).to_dataframe()["node"].tolist()
+    ['node0', 'node1', 'node2', 'node3']
     """
 
     name: str
@@ -348,6 +369,12 @@ class Gang(Value, Displayed):
     ------
     InputError
         `order` does not name each pod once, or there are `sub_groups` without `sub_grouped`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.gang("mine", pods=4, gpus=8, tier=2).constraint
+    TopologyConstraint(mode='hard', highest_tier=2, highest_tier_name=None)
     """
 
     namespace: str

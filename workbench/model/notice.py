@@ -33,6 +33,14 @@ class Notice:
     quotes : tuple of Notice
         Notices whose whole sentence is part of this one's, so that nobody needs to be told both. Equality and
         `to_dict` ignore them.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> refusal = tree.place(wb.gang("wide", pods=99, gpus=8), policy="binpack")
+    >>> refusal.reasons[0].code
+    'gang-incomplete'
     """
 
     code: str

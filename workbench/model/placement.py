@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Tabular
 from workbench.model.gang import Gang
 from workbench.model.gpu_annotation import GPU_ANNOTATION, DeviceIds, container_environment, gpu_annotation
 from workbench.model.gpu_shares import WHOLE_GPU
@@ -102,6 +102,7 @@ class _PlacedPod(NamedTuple):
     name: str
     node: str
     rank: int
+    gpus: tuple[int, ...]
     alike: _Alike
 
 
@@ -113,14 +114,11 @@ class PlacedPod(_PlacedPod):
     name, node : str
     rank : int
         Rank of the pod in the job.
+    gpus : tuple of int
+        Numbers of the pod's GPUs on its node, ascending.
     """
 
     __slots__ = ()
-
-    @property
-    def gpus(self) -> tuple[int, ...]:
-        """Numbers of the pod's GPUs on its node, ascending."""
-        return self.alike.gpus
 
     @property
     def container_gpus(self) -> tuple[tuple[int, ...], ...]:
@@ -162,7 +160,7 @@ def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement(Value, Displayed):
+class Placement(Value, Displayed, Tabular):
     """The node, GPUs and rank of each pod of one gang, stored as arrays; pod objects are made on demand.
 
     Attributes
@@ -202,6 +200,14 @@ class Placement(Value, Displayed):
     gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
         All GPUs of every node and those that no running pod held, when the session began; pictures show them. None:
         unknown.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> placement = tree.place(wb.gang("mine", pods=2, gpus=8, tier=1))
+    >>> placement.hypernode, placement.to_dataframe()["node"].tolist()
+    ('s0', ['node0', 'node1'])
     """
 
     gang: Gang
@@ -276,8 +282,7 @@ class Placement(Value, Displayed):
     def pods(self) -> Iterator[PlacedPod]:
         """Every pod that has a node, in the order of the gang's pods.
 
-        For a table use ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``: the pods are tuples whose raw
-        fields are shared objects instead of GPUs and annotations.
+        `to_dataframe` makes a table of them.
         """
         return iter(self._made((self.node >= 0).nonzero()[0]))
 
@@ -303,7 +308,8 @@ class Placement(Value, Displayed):
     def _made(self, positions: npt.NDArray[np.intp]) -> list[PlacedPod]:
         nodes = _picked(self.topology.node_names, self.node[positions].tolist())
         ranks = (self._own_ranks if self.rank is None else self.rank)[positions].tolist()
-        rows = zip(self.gang.pod_names(positions), nodes, ranks, self._alikes(positions), strict=True)
+        alike = list(self._alikes(positions))
+        rows = zip(self.gang.pod_names(positions), nodes, ranks, map(itemgetter(0), alike), alike, strict=True)
         # What `_make` does, without a call in Python for each of thousands.
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
 
@@ -424,8 +430,10 @@ class _Told(Generic[T]):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Refusal(Value, Displayed):
+class Refusal(Value, Displayed, Tabular):
     """The answer of a policy that does not place a gang, with the reasons; returned, never raised.
+
+    It is false in a condition: ``if workbench.place(…):`` asks whether the gang was placed.
 
     Parameters
     ----------
@@ -439,6 +447,14 @@ class Refusal(Value, Displayed):
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
     warnings : tuple of Notice
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> refusal = tree.place(wb.gang("wide", pods=3, gpus=8, tier=1))
+    >>> bool(refusal), refusal.nearest.place
+    (False, 's0 (tier 1)')
     """
 
     gang: Gang
@@ -501,6 +517,9 @@ class Refusal(Value, Displayed):
         best = best_of(self.nearest_misses) if self.nearest_misses else None
         return best if best is not None and best.holds < best.needs else None
 
+    def __bool__(self) -> bool:
+        return False
+
     def __repr__(self) -> str:
         return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(texts_of(self.reasons))})"
 
@@ -517,6 +536,13 @@ class Decision(Value):
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.
     turn : int
         Number of this decision in its session, counted from 0 in the order in which decisions were taken.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> (decision,) = wb.schedule([wb.gang("mine", pods=2, gpus=8)], wb.generate_scenario("three-level-tree"))
+    >>> decision.placed, decision.turn
+    (True, 0)
     """
 
     gang: Gang

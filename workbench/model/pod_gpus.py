@@ -116,6 +116,13 @@ def split_gpus(
     -----
     Source: Koordinator proposal "GPU topology-aware scheduling"; the two objectives in docs/reference/gpu-topology.md,
     section A4.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> pairs = [[0, 48, 12, 12], [48, 0, 12, 12], [12, 12, 0, 48], [12, 12, 48, 0]]
+    >>> [sorted(pod) for pod in wb.split_gpus(pairs, [2, 2]).pods]
+    [[0, 1], [2, 3]]
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     if not pods or min(pods) < 1:

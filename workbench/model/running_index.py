@@ -99,6 +99,19 @@ class RunningIndex:
             _exchanged(self.assuming, [pod for pod in gone if pod.assumed], [pod for pod in new if pod.assumed]),
         )
 
+    def moved(self, moved: Mapping[int, RunningPod]) -> RunningIndex:
+        """The index after some of its pods got another node index; `moved` holds their successors by the pods' ids."""
+
+        def followed(pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
+            return tuple([moved.get(id(pod), pod) for pod in pods])
+
+        return RunningIndex(
+            {key: followed(pods) for key, pods in self.gangs.items()},
+            self.queues,
+            followed(self.terminating),
+            followed(self.assuming),
+        )
+
 
 def _exchanged(pods: tuple[RunningPod, ...], gone: list[RunningPod], new: list[RunningPod]) -> tuple[RunningPod, ...]:
     if not gone and not new:

@@ -121,6 +121,13 @@ class SchedulerConfig(Value):
         Name of the file; empty: made by hand.
     text : str
         Text of the file, so that it can be saved elsewhere; empty: made by hand, or not UTF-8.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> config = wb.get_policy("volcano").node.config
+    >>> config.actions
+    ('allocate', 'backfill')
     """
 
     actions: tuple[str, ...]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ from workbench.kernels.node_states import NodeStates
 from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
-from workbench.model.extras import AscendWish, KoordinatorWish
+from workbench.model.display import Displayed, Tabular
+from workbench.model.extras import AscendWish, Extra, KoordinatorWish, empty_extra, extras_of
 from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -46,6 +46,7 @@ __all__ = [
 #: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
 NO_MATRIX = -1
 
+E = TypeVar("E", bound=Extra)
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
@@ -97,7 +98,7 @@ _FOLLOWS_FROM = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusterSnapshot(Value, Displayed):
+class ClusterSnapshot(Value, Displayed, Tabular):
     """Nodes, topology, GPUs and running pods of a cluster at one moment.
 
     Every array is read-only; rows for nodes are in the node order of `topology`.
@@ -147,6 +148,18 @@ class ClusterSnapshot(Value, Displayed):
     not_ready : ndarray of shape (n,), bool
         Nodes whose condition Ready is not True; no policy places a pod there, whether or not they have the taint that
         Kubernetes' node controller gives such nodes. By default every node is ready.
+    extras : mapping of type to Extra
+        What only one scheduler reads of the cluster as a whole (`workbench.model.extras`), by class; `extra` reads one.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> snapshot = wb.generate_scenario("three-level-tree").snapshot
+    >>> snapshot.n_nodes, snapshot.topology.tiers
+    (8, (1, 2, 3))
+    >>> after = snapshot.with_placement(wb.place(wb.gang("mine", pods=2, gpus=8), snapshot))
+    >>> int(after.to_dataframe()["gpus_free"].sum())
+    48
     """
 
     topology: Topology
@@ -174,6 +187,7 @@ class ClusterSnapshot(Value, Displayed):
     gpu_shares: Milli | None = None
     exclusive: Mapping[str, str] = field(default_factory=dict)
     not_ready: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    extras: Mapping[type[Extra], Extra] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -404,6 +418,15 @@ class ClusterSnapshot(Value, Displayed):
         nodes = [self.topology.nodes_of(self.topology.domain(name)) for name in known]
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *nodes]))
 
+    def extra(self, kind: type[E]) -> E:
+        """The snapshot's extra of a class; the empty one of the class if it has none."""
+        found = self.extras.get(kind)
+        return empty_extra(kind) if found is None else cast("E", found)
+
+    def with_extra(self, *extras: Extra) -> ClusterSnapshot:
+        """A copy of the snapshot with these extras, each in place of the one of its class."""
+        return dataclasses.replace(self, extras=extras_of(*self.extras.values(), *extras))
+
     def address_of(self, node: int) -> str:
         """InternalIP of the node with index `node`; empty if unknown."""
         return self.addresses[node] if self.addresses else ""
@@ -522,8 +545,10 @@ def gpu_words_row(mask: int, width: int) -> Words:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scenario(Value, Displayed):
+class Scenario(Value, Displayed, Tabular):
     """A cluster and the gangs that wait to run on it: the result of `workbench.load`.
+
+    Functions of `workbench` that take a snapshot take a scenario, too.
 
     Attributes
     ----------
@@ -544,6 +569,15 @@ class Scenario(Value, Displayed):
     findings : tuple of Notice
         Everything for which a cluster would refuse an object as it is written, with the object and its file and line;
         also where the object is used all the same.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> tree.gang("mine").n_pods
+    2
+    >>> tree.place("mine").n_placed
+    2
     """
 
     snapshot: ClusterSnapshot
@@ -577,21 +611,102 @@ class Scenario(Value, Displayed):
             return found[0]
         raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])
 
-    def fix(self, job: str, policy: Any = "volcano", **params: Any) -> Any:
+    def with_gangs(self, *gangs: Gang) -> Scenario:
+        """A copy of the scenario with further gangs, in place of those of the same name.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=4, gpus=8, tier=2))
+        >>> [gang.key for gang in tree.gangs]
+        ['default/mine']
+        """
+        kept = {gang.key: gang for gang in (*self.gangs, *gangs)}
+        ordered = sorted(kept.values(), key=lambda gang: (gang.namespace.encode(), gang.name.encode()))
+        return dataclasses.replace(self, gangs=tuple(ordered))
+
+    def place(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
+        """Place one job by a policy, by itself: `workbench.place`.
+
+        Parameters
+        ----------
+        job : str or Gang
+            Name of one of the jobs, alone or as ``namespace/name``; or a gang of one's own.
+        policy : str or Policy
+            Name of a policy, a policy object, or a function decorated with `workbench.policy`.
+        **params
+            Parameters of the policy by name.
+
+        Returns
+        -------
+        Placement or Refusal
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=4, gpus=8, tier=2))
+        >>> tree.place("mine", policy="volcano-1.15")
+        Placement(default/mine by volcano-1.15: 4 pods on 4 nodes inside s4 (tier 2))
+        """
+        return handed_in("place")(job, self, policy, **params)
+
+    def schedule(self, policy: Any = "volcano", **params: Any) -> Any:
+        """Place all jobs in one scheduling session: `workbench.schedule`.
+
+        Parameters
+        ----------
+        policy, **params
+            As in `place`.
+
+        Returns
+        -------
+        list of Decision
+        """
+        return handed_in("schedule")(self, None, policy, **params)
+
+    def explain(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
+        """Explain a policy's decision on one job: `workbench.explain`.
+
+        Parameters
+        ----------
+        job, policy, **params
+            As in `place`.
+
+        Returns
+        -------
+        Explanation
+        """
+        return handed_in("explain")(job, self, policy, **params)
+
+    def compare(self, policies: Any = None, **options: Any) -> Any:
+        """Place the jobs by each of several policies, and set the results side by side: `workbench.compare`.
+
+        Parameters
+        ----------
+        policies : sequence of str or Policy, optional
+            None: the usual ones.
+        **options
+            Further arguments of `workbench.compare`.
+
+        Returns
+        -------
+        Comparison
+        """
+        if policies is not None:
+            options["policies"] = policies
+        return handed_in("compare")(self, **options)
+
+    def fix(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
         """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
 
         Parameters
         ----------
-        job : str
-            Name of a pending job, alone or as ``namespace/name``.
-        policy : str or Policy
-            Name of a policy, or a policy object.
-        **params
-            Parameters of the policy by name.
+        job, policy, **params
+            As in `place`.
 
         Returns
         -------
         FixReport
             As `workbench.fix_report` makes it, with its errors.
         """
-        return handed_in("fix")(self, job, policy, **params)
+        return handed_in("fix")(job, self, policy, **params)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Tabular
+from workbench.model.handed_in import handed_in
 from workbench.model.place_name import VIRTUAL_TOP, place_name
 from workbench.model.value import Value
 
@@ -117,7 +118,7 @@ def within_tiers(topology: Topology, limit: int | None) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topology(Value, Displayed):
+class Topology(Value, Displayed, Tabular):
     """Nodes of a cluster and the HyperNodes ("domains") above them, each identified by an index.
 
     A virtual top, with the index `TOP` (-1), stands for the whole cluster.
@@ -143,6 +144,15 @@ class Topology(Value, Displayed):
     problems : tuple of Problem
     ready : bool
         False: Volcano would not schedule with this topology (docs/decisions.md, decision 14).
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> topology = wb.generate_scenario("three-level-tree").snapshot.topology
+    >>> topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
+    >>> topology.domain_name(topology.lca_of_nodes(topology.node("node0"), topology.node("node3")))
+    's4'
     """
 
     node_names: tuple[str, ...]
@@ -585,6 +595,10 @@ class Topology(Value, Displayed):
         """
         home = self.home_of_node
         return self.lca(int(home[a]), int(home[b]))
+
+    def to_networkx(self) -> Any:
+        """The HyperNode tree as a networkx DiGraph: `workbench.to_networkx`."""
+        return handed_in("to_networkx")(self)
 
 
 def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:

@@ -23,8 +23,27 @@ class Value:
     """Mixin of frozen dataclasses: a copy or pickle holds the fields of ``__init__``, and read-only arrays stay
     read-only.
 
-    Fields declared with ``init=False`` are derived: a copy gets their defaults, then ``__post_init__`` runs.
+    Two values are equal if they are of one class and have equal fields; arrays are compared by shape and entries (NaN
+    equals NaN), and fields declared with ``compare=False`` are left out. Fields declared with ``init=False`` are
+    derived: a copy gets their defaults, then ``__post_init__`` runs.
     """
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        each = fields(self)  # type: ignore[arg-type]  # as below
+        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in each if f.init and f.compare)
+
+    def __hash__(self) -> int:
+        # Rough, because it is asked far more often than two different values meet: sizes, texts and numbers.
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            each = fields(self)  # type: ignore[arg-type]  # as below
+            parts = (_rough(getattr(self, f.name)) for f in each if f.init and f.compare)
+            found = self.__dict__["_hash"] = hash((type(self), *parts))
+        return found
 
     def _kept(self) -> dict[str, Any]:
         """The attributes, by name, that a copy or pickle of the object consists of."""
@@ -57,9 +76,12 @@ class Value:
 class Working(Value):
     """Mixin of objects that change, such as a ledger: a copy, even by `copy.copy`, shares nothing that can change.
 
-    A copy holds every attribute but cached properties; a class with further derived attributes overrides `_kept` and
-    `_derive`.
+    Such an object equals itself only. A copy holds every attribute but cached properties; a class with further derived
+    attributes overrides `_kept` and `_derive`.
     """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def _kept(self) -> dict[str, Any]:
         derived = _cached(type(self))
@@ -67,6 +89,30 @@ class Working(Value):
 
     def _derive(self) -> None:
         pass
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two fields are equal, arrays inside plain containers too."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+            return False
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+    if type(one) in (tuple, list) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if type(one) is dict and type(other) is dict:
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    return bool(one == other) or bool(one != one and other != other)
+
+
+def _rough(value: Any) -> Any:
+    """Part of a hash: equal for equal fields."""
+    if isinstance(value, np.ndarray):
+        return value.shape
+    if isinstance(value, (tuple, list, dict)):
+        return len(value)
+    return value if isinstance(value, (str, int, float, bool)) and value == value else None
 
 
 def _cached(kind: type) -> frozenset[str]:

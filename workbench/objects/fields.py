@@ -37,6 +37,9 @@ _LONGEST_SHOWN = 60
 #: One step of a field path: a key in brackets and quotes, an index in brackets, or a key.
 _STEP = re.compile(r"\['([^']*)'\]|\[([0-9]{1,9})\]|([^.\[\]]+)")
 
+#: What a template leaves to be filled in: ``$NODES``, ``${NODES}``, ``{{ .Values.nodes }}``, ``<nodes>``, ``...``.
+_PLACEHOLDER = re.compile(r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\{\{.*\}\}|<[^<>]+>|\.\.\.")
+
 _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a number", float: "a number", str: "text"}
 
 
@@ -75,6 +78,8 @@ def wrong(where: str, value: Any, expected: str) -> InputError:
         Description of the values allowed.
     """
     message = "the field is missing" if value is None else "wrong type or value"
+    if type(value) is str and _PLACEHOLDER.fullmatch(value):
+        message = "a placeholder that nobody has filled in"
     return InputError(message, where=where or "the object", got=shown(value), expected=expected)
 
 

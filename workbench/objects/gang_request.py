@@ -38,6 +38,11 @@ class GangRequest(ABC):
     def extra(self) -> Extra:
         """The request, as an extra of the gang."""
 
+    @property
+    def own_gang(self) -> Gang | None:
+        """The gang that the object stands for if nothing else makes the gang that it is about; None: none."""
+        return None
+
     @classmethod
     def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
         """What objects of this kind say: the key of a gang, and its extra, in the order in which they count.
@@ -56,18 +61,30 @@ class GangRequest(ABC):
 
 
 def with_requests(gangs: Iterable[Gang], requests: Iterable[GangRequest]) -> tuple[Gang, ...]:
-    """The gangs with the extras of the objects that are about them.
+    """The gangs with the extras of the objects that are about them, and gangs for objects that have none.
 
-    Of several objects of one class about one gang, the last by namespace and name counts (byte order).
+    Of several objects of one class about one gang, the last by namespace and name counts (byte order). Gangs that are
+    added stand in the order of namespaces and names.
     """
     gangs = tuple(gangs)
+    known = {gang.key for gang in gangs}
+    own_keys: dict[str, str] = {}
+    added: list[Gang] = []
     by_class: dict[type[GangRequest], list[GangRequest]] = {}
     for request in sorted(requests, key=lambda one: one.metadata.key.encode()):
         by_class.setdefault(type(request), []).append(request)
+        own = None if request.gang in known else request.own_gang
+        if own is not None:
+            own_keys[request.gang] = own.key
+            if own.key not in known:
+                known.add(own.key)
+                added.append(own)
+    if added:
+        gangs = tuple(sorted((*gangs, *added), key=lambda gang: (gang.namespace.encode(), gang.name.encode())))
     extras: dict[str, list[Extra]] = {}
     for kind, objects in by_class.items():
         for key, extra in kind.told(gangs, objects):
-            extras.setdefault(key, []).append(extra)
+            extras.setdefault(own_keys.get(key, key), []).append(extra)
     if not extras:
         return gangs
     return tuple(gang.with_extra(*extras[gang.key]) if gang.key in extras else gang for gang in gangs)

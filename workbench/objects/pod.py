@@ -16,7 +16,15 @@ from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
-__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
+__all__ = [
+    "Pod",
+    "PodSpec",
+    "PodTemplate",
+    "read_pod",
+    "read_pod_as_template",
+    "read_pod_spec",
+    "read_template",
+]
 
 ANY_NODE = NodeFilter()
 
@@ -149,10 +157,20 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
     )
 
 
-def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
-    """Read the pod template in the field ``template`` of the mapping `data`, whose path is `where`."""
-    template = get_map(data, "template", where)
-    where = child(where, "template")
+def read_template(data: Mapping[str, Any], where: str, key: str = "template") -> PodTemplate:
+    """Read the pod template in a field of a mapping; raises InputError for a field of the wrong type.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the template.
+    where : str
+        Path of `data`.
+    key : str
+        Name of the field.
+    """
+    template = get_map(data, key, where)
+    where = child(where, key)
     metadata = get_map(template, "metadata", where)
     spec = get_map(template, "spec", where)
     return PodTemplate(

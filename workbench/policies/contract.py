@@ -91,7 +91,7 @@ class SchedulerTraits:
 class Policy(Parametrised, ABC):
     """Base class of all policies: places gangs (groups of pods that start together) on the nodes of a cluster.
 
-    Policies are deterministic: the same arguments give the same answer, byte for byte.
+    Policies are deterministic: the same arguments give the same answer, byte for byte. A policy equals itself only.
 
     Attributes
     ----------
@@ -101,6 +101,13 @@ class Policy(Parametrised, ABC):
         What the scheduler that the policy follows does beside placing, and what it cannot place.
     warnings : tuple of Notice
         Warnings that are part of every answer, for example about settings that are not modelled.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> policy = wb.get_policy("random", seed=5)
+    >>> policy.name, policy.parameters["seed"]
+    ('random', 5)
     """
 
     name: str

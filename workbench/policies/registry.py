@@ -6,13 +6,14 @@ another package), and those that the decorator `policy` adds in a notebook cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.display import Tabular
 from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
 from workbench.policies.composed import Composed
 from workbench.policies.contract import Policy, SchedulerTraits
@@ -40,6 +41,8 @@ from workbench.policies.koordinator.partition_policy import GpuPartition, Partit
 from workbench.policies.kube.groups.policy import KubeTopology, KubeTopologyParameters, KubeTopologyScheduler
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler
+from workbench.policies.kueue.policy import Kueue019, KueueParameters
+from workbench.policies.kueue.queued.scheduler import KueueScheduler
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
@@ -58,7 +61,17 @@ from workbench.policies.volcano.v1_13.policy import Volcano113
 from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters
 from workbench.policies.volcano.v1_15.policy import Volcano115, Volcano115Scheduler
 
-__all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
+__all__ = [
+    "Entry",
+    "PolicyInfo",
+    "PolicyList",
+    "as_policy",
+    "get_gpu_policy",
+    "get_policy",
+    "list_policies",
+    "policy",
+    "watch",
+]
 
 F = TypeVar("F", bound=PlaceFunction)
 
@@ -216,6 +229,15 @@ _BUILT_IN = (
         "kube-scheduler 1.37.2, gates TopologyAwareWorkloadScheduling and CompositePodGroup",
         KubeTopologyScheduler,
     ),
+    Entry(
+        "kueue-0.19",
+        "node",
+        Kueue019,
+        KueueParameters,
+        "a gang in one domain of a level, in few of them, or anywhere; slices, leader groups; Kueue's own reasons",
+        "Kueue 0.19.2, Topology Aware Scheduling",
+        KueueScheduler,
+    ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
     Entry("spread", "node", Spread, ScoreParameters, "emptiest node first", "baseline"),
@@ -299,6 +321,8 @@ _BUILT_IN = (
 _ALIASES = {"volcano": "volcano-1.15"}
 
 _registered: dict[str, Entry] = {entry.name: entry for entry in _BUILT_IN}
+#: What the decorator `policy` made of each function, so that the function itself stands for its policy.
+_of_function: dict[PlaceFunction, Entry] = {}
 _own = frozenset(_registered) | frozenset(_ALIASES)
 _packages_read = False
 _watching: list[Callable[[str], None]] = []
@@ -330,20 +354,24 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
 
     Examples
     --------
-    >>> @policy("first-rack")                                       # doctest: +SKIP
+    >>> import workbench as wb
+    >>> @wb.policy("first-rack")
     ... def first_rack(gang, ledger):
     ...     for rack in ledger.topology.domains_at(1):
     ...         nodes = ledger.topology.nodes_of(rack)
     ...         if len(nodes) >= gang.n_pods:
     ...             return nodes[: gang.n_pods]
     ...     return "no rack has a node for each pod"
+    >>> wb.place(wb.gang("mine", pods=2, gpus=8), wb.generate_scenario("three-level-tree"), policy=first_rack)
+    Placement(default/mine by first-rack: 2 pods on 2 nodes)
     """
 
     if type(name) is not str:
         raise InputError("a policy needs a name", source="policy", got=repr(name), expected='@policy("NAME")')
 
     def register(function: F) -> F:
-        _register(_function_entry(name, function, reads_topology, meaning))
+        _of_function[function] = _function_entry(name, function, reads_topology, meaning)
+        _register(_of_function[function])
         for told in tuple(_watching):
             told(name)
         return function
@@ -388,11 +416,23 @@ def _entries() -> dict[str, Entry]:
     return _registered
 
 
-def list_policies() -> tuple[PolicyInfo, ...]:
-    """Every registered policy: node policies first, then GPU policies, then whole ones, each by name."""
+class PolicyList(tuple[PolicyInfo, ...], Tabular):
+    """The registered policies, a tuple that is a table, too."""
+
+
+def list_policies() -> PolicyList:
+    """Every registered policy: node policies first, then GPU policies, then whole ones, each by name.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> table = wb.list_policies().to_dataframe()
+    >>> table[table["kind"] == "gpu"]["name"].tolist()[:2]
+    ['gpu-ascend910', 'gpu-best-effort']
+    """
     kinds = ("node", "gpu", "whole")
     entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
-    return tuple(
+    return PolicyList(
         PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source, DEPARTURES.get(e.name, ()))
         for e in entries
     )
@@ -426,15 +466,15 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         No such policy or parameter; close names are offered.
     InputError
         A part of the wrong kind, a value of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.get_policy("volcano+gpu-lowest-index").name
+    'volcano-1.15+gpu-lowest-index'
     """
     _check_name(spec)
-    of_gpu = dict(gpu or {})
-    of_node: dict[str, object] = {}
-    for name, value in parameters.items():
-        if name.startswith(_GPU_PREFIX):
-            of_gpu[name.removeprefix(_GPU_PREFIX)] = value
-        else:
-            of_node[name] = value
+    of_node, of_gpu = _parted(parameters, gpu)
     first, plus, second = (part.strip() for part in spec.partition("+"))
     entry = _find(first, ("node", "whole"))
     if entry.kind == "whole":
@@ -445,39 +485,74 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
             raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", known)
         whole: Policy = _make(entry, of_node, Policy)
         return whole
-    node: NodePolicy = _make(entry, of_node, NodePolicy)
     if not plus:
-        default = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
-        chosen = make_policy(partial(GpuBottleneck, required=False), default)
-        return entry.compose(entry.name, node, chosen, place_hyper_job)
+        return _with_usual_gpus(entry, of_node, of_gpu)
+    node: NodePolicy = _make(entry, of_node, NodePolicy)
     chooser = _find(second, ("gpu",))
     return entry.compose(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy), place_hyper_job)
 
 
-def as_policy(given: object) -> Policy:
-    """The policy that a name or a policy stands for.
+def _parted(
+    parameters: Mapping[str, object], gpu: Mapping[str, object] | None
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Parameters of the node part and those of the GPU part."""
+    of_gpu = dict(gpu or {})
+    of_node: dict[str, object] = {}
+    for name, value in parameters.items():
+        if name.startswith(_GPU_PREFIX):
+            of_gpu[name.removeprefix(_GPU_PREFIX)] = value
+        else:
+            of_node[name] = value
+    return of_node, of_gpu
+
+
+def _with_usual_gpus(entry: Entry, of_node: Mapping[str, object], of_gpu: Mapping[str, object]) -> Policy:
+    """A node policy without a GPU part of the user's choice."""
+    node: NodePolicy = _make(entry, of_node, NodePolicy)
+    usual = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
+    return entry.compose(entry.name, node, make_policy(partial(GpuBottleneck, required=False), usual), place_hyper_job)
+
+
+def as_policy(given: object, parameters: Mapping[str, Any] | None = None) -> Policy:
+    """The policy that a name, a decorated function or a policy stands for.
 
     Parameters
     ----------
-    given : str or Policy
+    given : str, callable or Policy
+        Of functions, those that the decorator `policy` registered.
+    parameters : mapping of str to Any, optional
+        Parameters as of `get_policy`; a policy object has its own.
 
     Raises
     ------
     UnknownNameError
-        No such policy.
+        No such policy or parameter.
     InputError
-        Neither a name nor a policy, such as a function.
+        Neither a name nor a policy, such as a function without the decorator; parameters for a policy object.
     """
+    values = dict(parameters or {})
     if isinstance(given, str):
-        return get_policy(given)
+        return get_policy(given, **values)
+    decorated = _of_function.get(cast("PlaceFunction", given)) if isinstance(given, Hashable) else None
+    if decorated is not None:
+        return _with_usual_gpus(decorated, *_parted(values, values.pop("gpu", None)))
     if not isinstance(given, Policy) and not callable(getattr(given, "schedule", None)):
-        expected = "a name such as 'volcano', or a Policy, which the decorator workbench.policy makes of a function"
+        expected = "a name such as 'volcano', a Policy, or a function with the decorator @workbench.policy('name')"
         raise InputError("not a policy", source="policy", got=repr(given), expected=expected)
+    if values:
+        raise InputError("a policy object has its parameters already", source="policy", got=", ".join(sorted(values)))
     return cast("Policy", given)
 
 
 def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
-    """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`."""
+    """Make a GPU policy without a node policy, for questions about one machine; errors as in `get_policy`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.get_gpu_policy("gpu-bottleneck", symmetric="max").parameters["symmetric"]
+    'max'
+    """
     _check_name(name)
     made: GpuPolicy = _make(_find(name, ("gpu",)), parameters, GpuPolicy)
     return made

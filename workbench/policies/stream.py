@@ -45,16 +45,16 @@ class Stream(Working):
     def __init__(self, policy: Placer, snapshot: ClusterSnapshot) -> None:
         self._policy = policy
         self._ledger = snapshot.ledger()
-        # Placements are compared by identity.
-        self._held: dict[Placement, list[Taken]] = {}
+        # By identity: pods without a request may be placed alike twice.
+        self._held: dict[int, tuple[Placement, list[Taken]]] = {}
         self._closed: dict[int, Taken] = {}
 
     def _kept(self) -> dict[str, Any]:
         # Copied placements have other identities, so the dict is rebuilt.
-        return {**super()._kept(), "_held": list(self._held.items())}
+        return {**super()._kept(), "_held": list(self._held.values())}
 
     def _derive(self) -> None:
-        self._held = dict(self.__dict__["_held"])
+        self._held = {id(held[0]): held for held in self.__dict__["_held"]}
 
     @property
     def ledger(self) -> Ledger:
@@ -67,7 +67,7 @@ class Stream(Working):
     @property
     def held(self) -> tuple[Placement, ...]:
         """Placements that the stream holds, made by it or adopted, oldest first."""
-        return tuple(self._held)
+        return tuple(placement for placement, _ in self._held.values())
 
     def place(self, gang: Gang) -> Placement | Refusal:
         """Place one gang on the resources that earlier gangs left free.
@@ -98,11 +98,11 @@ class Stream(Working):
         InputError
             The stream does not hold the placement.
         """
-        taken = self._held.pop(placement, None)
-        if taken is None:
+        held = self._held.pop(id(placement), None)
+        if held is None:
             expected = "a placement of this stream, once"
             raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
-        for nodes, rows, words in taken:
+        for nodes, rows, words in held[1]:
             self._give(nodes, rows, words)
         if placement.exclusive:
             others = {job: at for job, at in self._ledger.exclusive.items() if job not in placement.exclusive}
@@ -180,7 +180,7 @@ class Stream(Working):
         InputError
             It is held already.
         """
-        if placement in self._held:
+        if id(placement) in self._held:
             expected = "a placement that the stream does not hold"
             raise InputError("nothing to adopt", source="placement", got=repr(placement), expected=expected)
         take_placement(placement, self.ledger)
@@ -198,7 +198,7 @@ class Stream(Working):
         return result, self._log()
 
     def _hold(self, placement: Placement, taken: list[Taken]) -> None:
-        self._held[placement] = taken
+        self._held[id(placement)] = placement, taken
         if placement.exclusive:
             self._ledger.exclusive = {**self._ledger.exclusive, **placement.exclusive}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from workbench.optional import optional
+
 __all__ = ["has_font", "to_png"]
 
 #: Families of letters without serifs, one of which every desktop has; the library takes no other where one is missing.
@@ -32,6 +34,7 @@ def _family() -> str:
 
 
 def _drawn(svg: str, family: str) -> bytes:
-    from resvg_py import svg_to_bytes
+    with optional("png"):
+        from resvg_py import svg_to_bytes
 
     return bytes(svg_to_bytes(svg_string=svg, zoom=_ZOOM, background="#ffffff", sans_serif_family=family or None))

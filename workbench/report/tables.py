@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from workbench.evaluate.compare import Comparison
 from workbench.evaluate.differences import differences, moves_in_brief
-from workbench.evaluate.lost_places import LostPlace
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
 from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
 from workbench.evaluate.switch_changes import SwitchChange
-from workbench.evaluate.whatif.fix import FixReport
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
@@ -44,7 +41,12 @@ from workbench.report.metric_columns import (
     run_columns,
     session_columns,
 )
-from workbench.topology.discovery.reconcile import ReconcilePlan
+
+if TYPE_CHECKING:
+    from workbench.evaluate.compare import Comparison
+    from workbench.evaluate.lost_places import LostPlace
+    from workbench.evaluate.whatif.fix import FixReport
+    from workbench.topology.discovery.reconcile import ReconcilePlan
 
 __all__ = [
     "best_gpus_tables",

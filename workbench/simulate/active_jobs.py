@@ -113,7 +113,7 @@ class NetworkTimes:
         return self._links.change_broken(frozenset(self._broken))
 
     def count(self, number: int, steps: float, gb: Floats) -> None:
-        """Add what a job sent to the GB of each link.
+        """Add the GB that a job has sent to the GB carried by each link.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class ActiveJobs:
             self.attempts.append(one.attempt(run.number, self.clock.now))
 
     def has_stood(self, one: StandingJob) -> bool:
-        """Whether a job has held nodes while it stood still, for some time by now."""
+        """Whether a job has held nodes while it stood still, for longer than an instant."""
         return one.start_s < self.clock.now and one.placement.n_placed > 0
 
     def _leave(self, run: JobRun, outcome: str, saved_s: float, undone_s: float = 0.0) -> None:
@@ -300,7 +300,7 @@ class ActiveJobs:
             self._foretell(run)
 
     def _foretell(self, run: JobRun) -> None:
-        """Plan the end of a running job."""
+        """Plan the end of a running job as an event."""
         end = run.attempt.end_s
         if end < float("inf"):
             self._events.plan((END, run.number), end)
@@ -308,7 +308,7 @@ class ActiveJobs:
             self._events.cancel((END, run.number))
 
     def freed(self) -> None:
-        """Something was freed: every job may grow again."""
+        """Note that resources were freed, so that every job may grow again."""
         self._refused.clear()
 
     def grow(self, head: JobRun | None) -> None:

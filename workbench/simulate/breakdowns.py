@@ -112,7 +112,7 @@ def draw_breakdowns(
 ) -> tuple[Breakdown, ...]:
     """Draw the breakdowns of a cluster from 0 to `until_s` seconds, in the order of their times.
 
-    What is broken does not break again before its repair. The same generator state gives the same breakdowns.
+    A part that is broken does not break again before its repair. The same generator state gives the same breakdowns.
 
     Parameters
     ----------

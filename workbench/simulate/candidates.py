@@ -30,8 +30,8 @@ class Candidates:
     """The waiting jobs of a simulation, and what a `Discipline` may do with them at an instant.
 
     A discipline asks for jobs (iterate for all of them in order, `first`, `behind`, or `in_turn`), and calls `start`
-    for those that it lets start. Looking for the next job costs the kinds of jobs and not the jobs: those of a kind ask
-    for the same, so that none of them fits where one does not.
+    for those that it lets start. The time to find the next job grows with the number of kinds, not of jobs: jobs of one
+    kind ask for the same, so where one of them does not fit, none does.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Candidates:
         return self._nodes.snapshot()
 
     def gpus_of(self, queue: str) -> float:
-        """GPUs that the jobs of a queue hold, in relation to the weight of the queue."""
+        """GPUs that the jobs of a queue hold, divided by the weight of the queue."""
         return self._active.milli_of(queue) / self._weights.get(queue, 1.0)
 
     def wanted(self, run: JobRun) -> Gang:
@@ -119,7 +119,7 @@ class Candidates:
     def in_turn(self) -> Iterator[JobRun]:
         """Yield the first job of each kind that its quota admits, the smallest first; after one that starts, the next.
 
-        A kind whose job does not start is done with.
+        Once a job of a kind does not start, the others of that kind are left out.
         """
         heap = self.first()
         while heap:
@@ -145,7 +145,7 @@ class Candidates:
         return run.standing is not None or self._active.quotas.admits(run.job.gang)
 
     def may_fit(self, run: JobRun) -> bool:
-        """Whether it is worth asking the policy: it has not refused the kind, and there are GPUs enough."""
+        """Whether asking the policy is worthwhile: it has not refused this kind, and enough GPUs are free."""
         if run.kind in self._refused or self.backs_off(run):
             return False
         # With back-off every refusal counts, even one that the number of free GPUs already implies.
@@ -181,7 +181,7 @@ class Candidates:
         return True
 
     def hold_up(self, run: JobRun) -> None:
-        """Let a job that does not fit hold up those behind it: no running job that came later grows, either."""
+        """Let a job that does not fit hold up those behind it; running jobs that came later do not grow meanwhile."""
         self.head = run
 
     def pass_over(self, run: JobRun) -> None:
@@ -195,12 +195,12 @@ class Candidates:
         insort(self._groups.setdefault(run.kind, []), run)
 
     def freed(self) -> None:
-        """Something was freed: every job may fit again."""
+        """Note that resources were freed, so that every job may fit again."""
         self._refused.clear()
         self._beyond.clear()
 
     def next_try_s(self) -> float:
-        """When the first of the jobs that back off, and might start now, may be tried again; infinite: none does."""
+        """Earliest time at which a job that backs off may be tried again; infinite if none backs off."""
         ends = (run.not_before_s for run in self if self.backs_off(run) and run.kind not in self._refused)
         return min(ends, default=float("inf"))
 

@@ -1,4 +1,4 @@
-"""Fill an idle cluster with the pods of a trace, one after another and never to end: how much can a policy allocate?
+"""Fill an idle cluster with the pods of a trace, one after another; pods never end. How much can a policy allocate?
 
 Source: the experiment of the FGD study (USENIX ATC'23), docs/fgd.md.
 """
@@ -121,7 +121,7 @@ class DayZeroFill(Value):
         -----
         A row is the mean over all arrivals whose demand rounds to it (half to even), those of the rows around it if
         there is none, NaN if there is none there, either. Percents allocated, and those of the idle, are rounded to two
-        decimals before. So the study's tables are made.
+        decimals before, as in the tables of the study.
         """
         import pandas
 

@@ -79,6 +79,16 @@ def discipline(name: str) -> Callable[[D], D]:
     """Decorator that registers a class derived from `Discipline`, replacing an earlier one of that name.
 
     `name` is what users type; `InputError` for one that is none or is the workbench's own, or for another class.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> @wb.discipline("shortest")
+    ... class Shortest(wb.simulate.Discipline):
+    ...     def rank(self, job):
+    ...         return job.duration_s
+    >>> "shortest" in wb.simulate.list_disciplines()
+    True
     """
     if type(name) is not str or not name or name != name.strip():
         raise InputError("not a name for a discipline", source="discipline", got=repr(name), expected="no spaces")

@@ -5,20 +5,22 @@ The cost of an event depends on the jobs that wait or run, not on how many have 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
 
-from workbench.cancel import check
+from workbench.cancel import Progress, ProgressOption, check, reported
 from workbench.errors import InputError
 from workbench.evaluate.contention import Network
 from workbench.evaluate.provenance import record_provenance
+from workbench.model.asked import snapshot_of
 from workbench.model.clock import EventQueue, VirtualClock
 from workbench.model.counted import counted
 from workbench.model.duration_text import duration_text, instant_text
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.job_log import JobLog
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.value import Working
 from workbench.policies import as_policy
 from workbench.policies.contract import Policy
@@ -27,6 +29,7 @@ from workbench.simulate.active_jobs import ARRIVAL, BREAK, REPAIR, RETRY, Active
 from workbench.simulate.breakdowns import Breakdown, Faults, checked_breakdowns
 from workbench.simulate.candidates import Candidates
 from workbench.simulate.disciplines import Discipline, get_discipline
+from workbench.simulate.from_log import as_jobs
 from workbench.simulate.held_nodes import HeldNodes
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.job_run import runs_of
@@ -40,19 +43,17 @@ _SHORTEST_CYCLE_S = 1e-6
 #: The event that tries the waiting jobs because of the retry rule.
 _RETRY: Key = (RETRY, 0)
 
-Progress = Callable[[int, int, str], None]
-
 
 class Simulation(Working):
     """A cluster and jobs in virtual time, placed by one policy; it can be stopped at any instant, and goes on.
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
+    snapshot : ClusterSnapshot or Scenario
         The cluster at the start; pods that run in it never end.
     policy : Policy or str
         Any policy, one from a notebook cell, too, or the name of one.
-    jobs : sequence of SimulatedJob
+    jobs : sequence of SimulatedJob, or JobLog
         In any order; of jobs that arrive at one instant the earlier in the sequence comes first.
     discipline : Discipline or str
         Which waiting job is tried next and who may pass whom: an object of one's own, or the name of a registered one
@@ -98,6 +99,16 @@ class Simulation(Working):
     On a network the seconds of work of a job are those with steps that only its nodes' network cards limit; between two
     changes its steps take the same time. A job counts as sending from its placement on; writing checkpoints slows down
     as its steps do.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> simulation = wb.Simulation(wb.generate_scenario("three-level-tree"), "binpack", [job])
+    >>> simulation.run(until_s=30).now_s, simulation.done
+    (30, False)
+    >>> simulation.run().result()
+    SimulationResult(binpack, best-effort: 1 of 1 job completed, 25.0 % of the GPUs in use)
     """
 
     # The parts, each with its own state; all read the same clock:
@@ -109,9 +120,9 @@ class Simulation(Working):
 
     def __init__(
         self,
-        snapshot: ClusterSnapshot,
+        snapshot: ClusterSnapshot | Scenario,
         policy: Policy | str,
-        jobs: Sequence[SimulatedJob],
+        jobs: Sequence[SimulatedJob] | JobLog,
         *,
         discipline: Discipline | str = "best-effort",
         breakdowns: Iterable[Breakdown] = (),
@@ -120,6 +131,8 @@ class Simulation(Working):
         retry: RetryRule = AT_CHANGES,
         network: Network | None = None,
     ) -> None:
+        snapshot = snapshot_of(snapshot)
+        jobs = as_jobs(jobs, snapshot)
         self._discipline = get_discipline(discipline) if isinstance(discipline, str) else discipline
         self._policy = as_policy(policy)
         self._discipline.check(self._policy)
@@ -167,15 +180,15 @@ class Simulation(Working):
         """Whether nothing is left to happen; jobs may still wait that fit nowhere."""
         return len(self._events) == 0
 
-    def run(self, until_s: float = float("inf"), progress: Progress | None = None) -> Simulation:
+    def run(self, until_s: float = float("inf"), progress: ProgressOption = None) -> Simulation:
         """Let time pass up to an instant, or until nothing is left to happen, and return the simulation.
 
         Parameters
         ----------
         until_s : float
             Events at this time still happen.
-        progress : callable, optional
-            Called with (jobs completed, jobs, name of the job) at each completion.
+        progress : bool or callable, optional
+            True: show a bar. A function is called with (jobs completed, jobs, name of the job) at each completion.
 
         Raises
         ------
@@ -190,13 +203,14 @@ class Simulation(Working):
         if self._trying:
             # The last call was cancelled among the waiting jobs of an instant.
             self._try_waiting()
-        while (first := self._events.first) is not None and first[0] <= until_s:
-            check()
-            self._clock.now = first[0]
-            self._instant(progress)
-            if self._n_completed == len(self._runs):
-                # Breakdowns that lie ahead meet no job.
-                self._events.clear()
+        with reported(progress) as step:
+            while (first := self._events.first) is not None and first[0] <= until_s:
+                check()
+                self._clock.now = first[0]
+                self._instant(step)
+                if self._n_completed == len(self._runs):
+                    # Breakdowns that lie ahead meet no job.
+                    self._events.clear()
         if len(self._events) and until_s < float("inf"):
             self._clock.now = max(self.now_s, until_s)
         return self

@@ -51,7 +51,7 @@ class FillStudy(Value):
         """Names of the policies in their order."""
         return tuple(dict.fromkeys(policy for policy, _ in self.curves))
 
-    def frame(self) -> pandas.DataFrame:
+    def to_dataframe(self) -> pandas.DataFrame:
         """All curves in one table: a row per policy, seed and percent of arrived demand."""
         import pandas
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.errors import InputError
 from workbench.evaluate.contention import TrainingStep
 from workbench.evaluate.cost import ParallelShape
 from workbench.model.gang import Gang
@@ -14,7 +16,7 @@ from workbench.model.typical_shapes import TypicalShapes
 from workbench.policies.contract import Policy
 from workbench.simulate.job import Restarts, SimulatedJob
 
-__all__ = ["fault_horizon_s", "judging_by", "simulated_jobs"]
+__all__ = ["as_jobs", "fault_horizon_s", "judging_by", "simulated_jobs"]
 
 
 def simulated_jobs(
@@ -57,6 +59,22 @@ def simulated_jobs(
         )
         for job in log.jobs
     ]
+
+
+def as_jobs(jobs: Sequence[SimulatedJob] | JobLog, snapshot: ClusterSnapshot) -> Sequence[SimulatedJob]:
+    """The jobs of a simulation: those of a log on the cluster, others as they are.
+
+    Raises
+    ------
+    InputError
+        Something else.
+    """
+    if isinstance(jobs, JobLog):
+        return simulated_jobs(jobs, snapshot, 0.0)
+    if isinstance(jobs, str) or not isinstance(jobs, Sequence) or not all(isinstance(j, SimulatedJob) for j in jobs):
+        expected = "a list of SimulatedJob, or what workbench.load_jobs reads"
+        raise InputError("no jobs to simulate", source="jobs", got=reprlib.repr(jobs), expected=expected)
+    return jobs
 
 
 def _step(logged: LoggedStep) -> TrainingStep:

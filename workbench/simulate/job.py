@@ -56,6 +56,12 @@ class SimulatedJob(Value):
         of `step` is not one of all pods.
     UnknownNameError
         No such `restarts`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), submitted_s=0.0, duration_s=60.0).duration_s
+    60.0
     """
 
     gang: Gang

@@ -1,4 +1,4 @@
-"""`JobRun`: a job of a simulation and all that becomes of it: it waits, runs (`RunningJob`), stands (`StandingJob`)."""
+"""`JobRun`: a job of a simulation with its state: waiting, running (`RunningJob`) or standing (`StandingJob`)."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class StandingJob:
 
 @dataclass(eq=False, slots=True)
 class JobRun:
-    """A job of a simulation with all that becomes of it; a `Discipline` reads it and changes nothing of it.
+    """A job of a simulation and its state; a `Discipline` reads it and must not change it.
 
     Runs are ordered as they wait: by rank, arrival and number.
 
@@ -248,7 +248,8 @@ _DEFAULTS = {
 def kind_of(gang: Gang) -> Hashable | None:
     """Key that is equal for gangs that ask for the same: roles, minimum, constraint, queue and priority.
 
-    None for a gang that says anything else (a HyperJob, sub-groups, labels, affinity to pods): it is like no other.
+    None for a gang with anything else (a HyperJob, sub-groups, requests of one scheduler, labels, affinity to pods),
+    which is a kind of its own.
     """
     if any(getattr(gang, name) != default for name, default in _DEFAULTS.items()):
         return None

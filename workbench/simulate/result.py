@@ -159,6 +159,14 @@ class SimulationResult(Value, Displayed):
     kinds : tuple of int
         By job: its kind; jobs of one kind ask for the same. Since a job stood still for the first time, its kind is the
         number of jobs plus its own number.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> result = wb.simulate(wb.generate_scenario("three-level-tree"), [job], "binpack")
+    >>> result.to_dataframe()[["job", "ended_s"]].values.tolist()
+    [['default/mine', 60.0]]
     """
 
     policy: str
@@ -195,7 +203,7 @@ class SimulationResult(Value, Displayed):
         jobs = f"{completed:,} of {counted(len(self.jobs), 'job')} completed"
         return f"SimulationResult({self.policy}, {self.discipline}: {jobs}, {use})"
 
-    def job_frame(self) -> pandas.DataFrame:
+    def to_dataframe(self) -> pandas.DataFrame:
         """A row per job, in the order given; times in seconds, NaN where there is none.
 
         Columns: job, queue, priority, pods, submitted_s, started_s (first start), ended_s, waited_s (all waiting, also
@@ -241,7 +249,7 @@ class SimulationResult(Value, Displayed):
 
         Charts that are drawn again and again read them here.
         """
-        frame = self.job_frame()
+        frame = self.to_dataframe()
         submitted, ended, waited = (frame[name].to_numpy(np.float64) for name in ("submitted_s", "ended_s", "waited_s"))
         return submitted, ended, waited
 
@@ -355,7 +363,7 @@ class SimulationResult(Value, Displayed):
             "discipline": self.discipline,
             "summary": {name: plain(value) for name, value in self.summary().items()},
             "jobs": [
-                {name: plain(value) for name, value in row.items()} for row in self.job_frame().to_dict("records")
+                {name: plain(value) for name, value in row.items()} for row in self.to_dataframe().to_dict("records")
             ],
             "refused": {self.jobs[number].gang.key: text for number, text in self.refused.items()},
             "usage": [row._asdict() for row in self.usage],

@@ -12,15 +12,17 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.asked import snapshot_of
 from workbench.model.counted import counted
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.model.value import Working
+from workbench.policies import as_policy
 from workbench.policies.contract import Policy
 from workbench.simulate.held_nodes import HeldNodes, break_gpus
 from workbench.simulate.job import without_gang_group
@@ -34,17 +36,27 @@ class Timeline(Working):
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
-        The initial cluster; not changed.
-    policy : Policy
+    snapshot : ClusterSnapshot or Scenario
+        The initial cluster; not changed. Jobs of a scenario are not submitted.
+    policy : Policy or str
 
     Attributes
     ----------
     moments : list of Moment
         The initial state, then the state after each step.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> timeline = wb.Timeline(wb.generate_scenario("three-level-tree"), "binpack")
+    >>> timeline.submit(wb.gang("mine", pods=2, gpus=8)).step
+    'submit mine'
+    >>> timeline.pending
+    {}
     """
 
-    def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
+    def __init__(self, snapshot: ClusterSnapshot | Scenario, policy: Policy | str) -> None:
+        snapshot, policy = snapshot_of(snapshot), as_policy(policy)
         self.policy = policy
         self.table: SwitchTable | None = snapshot.switch_table
         self._nodes = HeldNodes(snapshot, policy)

@@ -16,6 +16,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from workbench.errors import ClusterError, InputError
+from workbench.optional import optional
 
 __all__ = ["check_connection", "connected", "cores", "local_cluster"]
 
@@ -121,8 +122,9 @@ def local_cluster(workers: int) -> Iterator[Any]:
     ClusterError
         The worker processes could not be started.
     """
-    import dask
-    from distributed import LocalCluster
+    with optional("study"):
+        import dask
+        from distributed import LocalCluster
 
     with _no_interrupt(), _started(), dask.config.set(_QUIET):
         cluster = LocalCluster(  # type: ignore[no-untyped-call]
@@ -176,8 +178,9 @@ def _no_interrupt() -> Iterator[None]:
 
 @contextmanager
 def _client(of: Any) -> Iterator[Any]:
-    from distributed import Client
-    from distributed.security import Security
+    with optional("study"):
+        from distributed import Client
+        from distributed.security import Security
 
     # A client that cannot begin to connect stays half-built; 20 s later its destructor prints a traceback.
     if isinstance(of, str) and of.startswith(_ENCRYPTED):

@@ -40,7 +40,7 @@ class StudyWorkload(Value):
     Attributes
     ----------
     log : JobLog
-        What `workbench.formats.job_logs.read_job_log` reads.
+        What `workbench.formats.job_logs.load_jobs` reads.
     load : float, optional
         Draw new arrivals, so that the jobs ask for this part of the GPUs' time; above 0. None: the times of the log.
     arrivals : {"poisson", "diurnal", "bursty"}
@@ -95,6 +95,8 @@ class Run:
 @dataclass(frozen=True, eq=False)
 class StudyPlan(Value):
     """Simulations of every policy on every topology, workload and discipline, with several seeds.
+
+    Two studies are equal only if they hold the same policies, because a policy equals itself only.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.evaluate.contention import Network, Phases, RoutedFabric, Routes, TierLinks, TrainingStep
 from workbench.formats.file_bytes import read_bytes
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.formats.load import load
 from workbench.formats.openb import is_openb_nodes, is_openb_pods, read_openb_log, read_openb_nodes
 from workbench.formats.scheduler_conf import load_config
@@ -118,7 +118,7 @@ def _jobs(entry: WorkloadEntry, topologies: Sequence[TopologyEntry]) -> tuple[Jo
     """Read a job log; for the trace openb, also return the typical requests of its pods."""
     content = read_bytes(entry.trace)
     if not is_openb_pods(content):
-        return read_job_log(entry.trace, content), None
+        return load_jobs(entry.trace, content), None
     nodes = next((one.paths[0] for one in topologies if is_openb_nodes(one.paths[0])), None)
     if nodes is None:
         expected = "a table of nodes (sn, cpu_milli, memory_mib, gpu, model) among the topologies"

@@ -11,6 +11,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.evaluate.metric_table import simulation_metrics
 from workbench.formats.whole_file import check_writable, write_whole
+from workbench.optional import optional
 from workbench.study.plan import Run, StudyPlan
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def read_result(folder: Path, digest: str) -> dict[str, float | None] | None:
 
 def write_results(study: StudyPlan, folder: Path) -> None:
     """Write the existing results of a study into one Parquet file; equal results give equal bytes."""
-    import pyarrow.parquet
+    with optional("study"):
+        import pyarrow.parquet
 
     sink = io.BytesIO()
     pyarrow.parquet.write_table(_table(study, folder), sink, compression="zstd", version="2.6")
@@ -87,7 +89,8 @@ def read_results(study: StudyPlan, folder: Path) -> pandas.DataFrame:
 
 def _table(study: StudyPlan, folder: Path) -> pyarrow.Table:
     """The existing results of a study: a row per run, in the order of the study."""
-    import pyarrow
+    with optional("study"):
+        import pyarrow
 
     rows: list[dict[str, Any]] = []
     for run in study.runs:

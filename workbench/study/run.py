@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cancel import check
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.evaluate.metric_table import added_simulation_metrics
+from workbench.optional import optional
 from workbench.simulate import get_discipline
 from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
@@ -39,6 +40,8 @@ def run_study(
         As in `Study.run`, with its errors.
     """
     check_connection(address, workers)
+    with optional("study"):
+        import pyarrow  # noqa: F401 - missing, it is to be told before hours of runs, not when they are written
     # Runs of equal content are one.
     wanted = {run.digest: run for run in reversed(study.runs)}
     missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
@@ -64,7 +67,8 @@ def run_study(
 def _execute(
     study: StudyPlan, runs: Sequence[Run], client: Any, folder: Path, report: Callable[[int, str], None]
 ) -> None:
-    from distributed import as_completed
+    with optional("study"):
+        from distributed import as_completed
 
     # A scheduler may remember what another client asked it under the same key.
     call = secrets.token_hex(4)
@@ -108,7 +112,8 @@ def _outcome(future: Any, run: Run) -> dict[str, float]:
     """The metrics of a finished run; raises _RunFailed, or ClusterError if no further run can succeed."""
     from concurrent.futures import CancelledError
 
-    from distributed.scheduler import KilledWorker
+    with optional("study"):
+        from distributed.scheduler import KilledWorker
 
     try:
         summary: dict[str, float] = future.result()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.cancel import ProgressOption, reported
 from workbench.study.plan import StudyPlan
 from workbench.study.read import read_study
 from workbench.study.results import read_results
 from workbench.study.run import run_study
+from workbench.study.statistics import compare_in_pairs
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +22,21 @@ class Study(StudyPlan):
     """Simulations of every policy on every topology, workload and discipline, with several seeds.
 
     Parameters and attributes are those of `StudyPlan`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from pathlib import Path
+    >>> _ = Path("jobs.csv").write_text("name,submit_s,duration_s,pods,gpus_per_pod\\na,0,60,2,8\\n")
+    >>> from workbench.study import StudyWorkload
+    >>> study = wb.Study(
+    ...     "first",
+    ...     topologies={"tree": wb.generate_scenario("three-level-tree").snapshot},
+    ...     workloads={"one job": StudyWorkload(wb.load_jobs("jobs.csv"))},
+    ...     policies={name: wb.get_policy(name) for name in ("binpack", "spread")},
+    ... )
+    >>> [run.policy for run in study.runs]
+    ['binpack', 'spread']
     """
 
     @classmethod
@@ -40,7 +56,7 @@ class Study(StudyPlan):
         address: str | None = None,
         *,
         workers: int | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
+        progress: ProgressOption = None,
     ) -> pandas.DataFrame:
         """Do the runs whose results the folder has not, on Dask, and return the results of all.
 
@@ -54,8 +70,8 @@ class Study(StudyPlan):
             package. None: worker processes on this machine, which end with the call.
         workers : int, optional
             Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
-        progress : callable, optional
-            Called with (runs done, runs, the last one in words).
+        progress : bool or callable, optional
+            True: show a bar. A function is called with (runs done, runs, the last one in words).
 
         Returns
         -------
@@ -70,7 +86,24 @@ class Study(StudyPlan):
         ClusterError
             No scheduler answers, a worker runs another version, or workers die.
         """
-        return run_study(self, Path(folder), address, workers, progress)
+        with reported(progress) as step:
+            return run_study(self, Path(folder), address, workers, step)
+
+    def compare(self, results: pandas.DataFrame) -> pandas.DataFrame:
+        """Compare every policy of the results with the baseline, in pairs of equal topology, workload and seed.
+
+        Parameters
+        ----------
+        results : pandas.DataFrame
+            As `run` and `results` return it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per outcome and policy with the difference, its interval and a sign test
+            (`workbench.study.statistics.compare_in_pairs`).
+        """
+        return compare_in_pairs(results, self.compared_with)
 
     def results(self, folder: str | Path) -> pandas.DataFrame:
         """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.

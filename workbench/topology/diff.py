@@ -198,6 +198,13 @@ def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
     docs/reference/volcano-topology.md, section 9.2), and because cables, not names, decide where a pod is fast.
     HyperNodes without nodes are paired by name only. Ties within a round: byte order of names. Time is linear in the
     members of all HyperNodes.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> before, after = (wb.generate_scenario("balanced", sizes=(2, n)).snapshot.topology for n in (2, 3))
+    >>> wb.diff_topologies(before, after).nodes_appeared
+    ('node4', 'node5')
     """
     number = {name: i for i, name in enumerate(before.node_names)}
     for name in after.node_names:

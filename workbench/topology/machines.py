@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.topology.mapa_machines import cube_mesh_16
 
 __all__ = [
     "MACHINES",
@@ -157,6 +158,7 @@ MACHINES: Mapping[str, Callable[[], BandwidthMatrix]] = {
     "ascend-910c": ascend_910c,
     "nvl72": nvl72,
     "supernode-384": supernode_384,
+    "cube-mesh-16": cube_mesh_16,
 }
 
 _RESOURCES = {
@@ -168,7 +170,14 @@ _RESOURCES = {
 
 
 def machine(name: str) -> BandwidthMatrix:
-    """The bandwidth matrix of a well-known machine by name; raises UnknownNameError for a name not in `MACHINES`."""
+    """The bandwidth matrix of a well-known machine by name; raises UnknownNameError for a name not in `MACHINES`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.machine("dgx1-v100")
+    BandwidthMatrix(8 GPUs, 3 link classes, from dgx1-v100)
+    """
     if name not in MACHINES:
         raise UnknownNameError("machine", name, MACHINES)
     return MACHINES[name]()
@@ -219,6 +228,14 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
     ------
     InputError
         Noise out of range.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import workbench as wb
+    >>> measured = wb.with_noise(wb.machine("dgx2"), 0.02, numpy.random.default_rng(0))
+    >>> float(measured.gb_s[0, 1])
+    149.6
     """
     if not 0.0 <= noise <= 0.5:
         raise InputError("noise out of range", source="noise", got=str(noise), expected="0 to 0.5")

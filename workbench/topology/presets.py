@@ -407,5 +407,11 @@ def generate_scenario(kind: str, **params: Any) -> Scenario:
     """Generate a preset directly as a `Scenario` (snapshot and gangs), without Kubernetes objects.
 
     `kind` and `params` are as in `generate`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.generate_scenario("balanced", sizes=(4, 2)).snapshot.topology
+    Topology(8 nodes, 3 HyperNodes (2 of tier 1, 1 of tier 2))
     """
     return scenario_of(*_plan(kind, params))

@@ -88,6 +88,14 @@ class PlacementComparer(Panel):
         Functions called with the outcome in one line (`result_line`) after a comparison ended, or why none can run.
     steps : ClusterSteps
         Where a fix of a pending job changes the cluster, one step to undo each.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
+    >>> comparer = wb.PlacementComparer(tree, ["binpack", "spread"])
+    >>> len(comparer.snapshot.topology.node_names)
+    8
     """
 
     _esm = STATIC / "comparer.js"
@@ -488,8 +496,9 @@ class PlacementComparer(Panel):
         if self._walk is None:
             plan = self._plan or picture_plan(comparison)
             self._walk = PictureWalk(comparison.snapshot.topology, plan.layout)
-        place = self._walk.start if body.get("name") is None else (body.get("kind"), text_in(body, "name"))
-        if place is None or not self._walk.has(*place):
+        named = body.get("name") is not None
+        place = self._walk.find(body.get("kind"), text_in(body, "name")) if named else self._walk.start
+        if place is None:
             raise InputError("no such place", source="comparer", got=shown(body.get("name")), expected="a place")
         kind, name = place
         card = card_of(kind, name, self._walk, comparison.snapshot, occupancy_after(comparison, row, steps))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -59,6 +59,8 @@ MOST_FINDINGS = 200
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+_KINDS: tuple[Literal["", "switch", "node"], ...] = ("", "switch", "node")
+
 
 class TopologyEditor(Panel):
     """Jupyter widget for drawing a topology or changing an existing one.
@@ -80,6 +82,13 @@ class TopologyEditor(Panel):
     wants_gpus : callable
         Function that tells whether jobs request GPUs; if so, the page asks what to do about nodes without GPUs. By
         default it returns False.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> editor = wb.TopologyEditor(wb.generate_scenario("three-level-tree"))
+    >>> editor.topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
 
     _esm = STATIC / "editor.js"
@@ -391,7 +400,10 @@ class TopologyEditor(Panel):
         return {}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
+        pattern, label, wanted = (text_in(body, key) for key in ("pattern", "label", "kind"))
+        kind = next((kind for kind in _KINDS if kind == wanted), None)
+        if kind is None:
+            raise InputError("no kind of items", source="editor", got=shown(wanted), expected="switch, node or empty")
         return {"ids": edits.select(self.draft, pattern, label, kind)}
 
     def _card(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -83,6 +83,13 @@ class MatrixLoader(Panel):
         The exact answer.
     choices : tuple of PolicyChoice
         The GPUs that each registered GPU policy chooses; empty before there is an answer.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> loader = wb.MatrixLoader(wb.BandwidthMatrix([[0, 48], [48, 0]]))
+    >>> len(loader.matrix)
+    2
     """
 
     _esm = STATIC / "matrix.js"
@@ -110,15 +117,15 @@ class MatrixLoader(Panel):
 
     @property
     def matrix(self) -> BandwidthMatrix | None:
-        return self._answered and self._answered.matrix
+        return None if self._answered is None else self._answered.matrix
 
     @property
     def question(self) -> Question | None:
-        return self._answered and self._answered.question
+        return None if self._answered is None else self._answered.question
 
     @property
     def best(self) -> BestGpus | None:
-        return self._answered and self._answered.best
+        return None if self._answered is None else self._answered.best
 
     @property
     def choices(self) -> tuple[PolicyChoice, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,7 +49,7 @@ BEST = "best"
 _LINE = re.compile(r"\bline (\d+)\b")
 _UNREAD = 5
 
-_RULES = {
+_RULES: dict[Literal["min", "max", "mean"], str] = {
     "min": "the slower direction counts",
     "max": "the faster direction counts",
     "mean": "the mean of both directions counts",
@@ -100,7 +100,8 @@ class Question:
         n, k, symmetric = len(self.states), body.get("k", self.k), body.get("symmetric", self.symmetric)
         if type(k) is not int or not 1 <= k <= n:
             raise InputError("k does not fit the machine", source="k", got=shown(k), expected=f"1 to {n}")
-        if not isinstance(symmetric, str) or symmetric not in _RULES:
+        rule = next((rule for rule in _RULES if rule == symmetric), None)
+        if rule is None:
             raise InputError(
                 "unknown direction rule", source="symmetric", got=shown(symmetric), expected=", ".join(_RULES)
             )
@@ -108,7 +109,7 @@ class Question:
         for name, value in flags.items():
             if type(value) is not bool:
                 raise InputError("not a switch", source=name, got=shown(value), expected="true or false")
-        asked = replace(self, k=k, symmetric=symmetric, **flags)
+        asked = replace(self, k=k, symmetric=rule, **flags)
         same = replace(asked, asymmetry=self.asymmetry) == self
         return replace(asked, shown=text_in(body, "shown", self.shown if same else BEST))
 

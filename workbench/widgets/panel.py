@@ -21,7 +21,7 @@ STATIC = Path(__file__).with_name("static")
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Panel(anywidget.AnyWidget):  # type: ignore[misc]
+class Panel(anywidget.AnyWidget):
     """Base class of a Jupyter widget whose page sends requests and draws the answers.
 
     A subclass names its page module (``_esm``) and fills `handlers`; a handler that raises a `WorkbenchError` answers

@@ -51,9 +51,9 @@ class PictureWalk:
         for place, one in zip(inner, block.blocks):
             self._add(topology, one, place)
 
-    def has(self, kind: Kind, name: str) -> bool:
-        """Whether the picture has this place."""
-        return (kind, name) in self._siblings
+    def find(self, kind: object, name: str) -> tuple[Kind, str] | None:
+        """The place of this kind and name; None if the picture has none."""
+        return next((place for place in self._siblings if place == (kind, name)), None)
 
     def nodes_of(self, label: str) -> tuple[int, ...]:
         """The nodes of a square."""

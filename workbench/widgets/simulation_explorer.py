@@ -10,9 +10,10 @@ import ipywidgets
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.model.asked import snapshot_of
 from workbench.model.counted import counted
 from workbench.model.duration_text import duration_text, span_text, time_unit
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.gantt import draw_gantt
 from workbench.report.simulation_moment import attempts_at, jobs_at, stretches_of
@@ -69,9 +70,21 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     ------
     InputError
         No result, results of different jobs, or of another cluster.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> job = wb.SimulatedJob(wb.gang("mine", pods=2, gpus=8), 0.0, 60.0)
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> explorer = wb.SimulationExplorer(wb.simulate(tree, [job], "binpack"), tree)
+    >>> type(explorer).__name__
+    'SimulationExplorer'
     """
 
-    def __init__(self, results: SimulationResult | Sequence[SimulationResult], snapshot: ClusterSnapshot) -> None:
+    def __init__(
+        self, results: SimulationResult | Sequence[SimulationResult], snapshot: ClusterSnapshot | Scenario
+    ) -> None:
+        snapshot = snapshot_of(snapshot)
         self._results = (results,) if isinstance(results, SimulationResult) else tuple(results)
         if not self._results:
             raise InputError("no simulation to show", source="results", expected="at least one SimulationResult")
@@ -142,7 +155,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def _result(self) -> SimulationResult:
-        return self._results[self.policy.value]
+        chosen: int = self.policy.value
+        return self._results[chosen]
 
     def _show(self, _: Any = None) -> None:
         """Draw what the controls ask for; the page receives only what has changed."""

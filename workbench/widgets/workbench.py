@@ -108,6 +108,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     A file that is not read at once is read in the background, with its progress and a button to cancel on
     the page. Until then the drawing is empty; `editor`, `matrices`, `comparer`, `snapshot` and `save` wait for the
     file, and raise its error.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> bench = wb.Workbench(wb.generate_scenario("three-level-tree"), ["binpack", "spread"])
+    >>> bench.snapshot.n_nodes
+    8
     """
 
     def __init__(
@@ -125,7 +132,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
-        named = None if policies is None else tuple((name, {}) for name in policies)
+        named: _Named | None = None if policies is None else tuple((name, {}) for name in policies)
         if not isinstance(source, str | Path):
             self._show(_begin(source, named))
         elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):

@@ -10,10 +10,10 @@ from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds, same
 from tests.conformance.runners.volcano_jobs_lifecycle import job_as_stored
 from workbench.jobs.min_resources import keeps_task_minimums, min_resources_of_job, of_minimums_first
-from workbench.jobs.next_pod_group import next_pod_group
 from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods, rebuilt_pod_group
 from workbench.jobs.roles import Priorities
+from workbench.jobs.wanted_pod_group import next_pod_group
 from workbench.model.resources import quantity_text
 from workbench.objects.deployment import min_member_of
 from workbench.objects.job import Job, read_job

@@ -140,3 +140,9 @@ def graphml(inside: str, kind: str = "directed", keys: str = "") -> str:
 def test_a_bad_file_is_refused(text, want):
     with pytest.raises(InputError, match=want):
         read_back(text, format="graphml")
+
+
+@pytest.mark.parametrize("before", ["", "<!-- <!DOCTYPE x> -->", "<?xml version='1.0' encoding='utf-16'?>"])
+def test_a_comment_about_a_document_type_and_a_wrong_encoding_change_nothing(before):
+    text = before + graphml('<node id="s"/><node id="a"/><edge source="s" target="a"/>')
+    assert [node.name for node in get_format("graphml").read(text, "x").nodes] == ["a"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import CapacityError, InputError
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.formats.job_logs.base import GPU
 from workbench.model.gang import TopologyConstraint
 
@@ -75,7 +75,7 @@ tasks:
 
 def read(tmp_path: Path, text: str, name: str = "log.csv"):
     (tmp_path / name).write_text(text)
-    return read_job_log(tmp_path / name)
+    return load_jobs(tmp_path / name)
 
 
 def test_the_table(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_the_table(tmp_path: Path) -> None:
 
 
 def test_the_sample_and_gzip(tmp_path: Path) -> None:
-    log = read_job_log(SAMPLE)
+    log = load_jobs(SAMPLE)
     assert len(log.jobs) == 200
     (tmp_path / "jobs.csv.gz").write_bytes(gzip.compress(SAMPLE.read_bytes()))
-    assert [repr(job) for job in read_job_log(tmp_path / "jobs.csv.gz").jobs] == [repr(job) for job in log.jobs]
+    assert [repr(job) for job in load_jobs(tmp_path / "jobs.csv.gz").jobs] == [repr(job) for job in log.jobs]
     (tmp_path / "broken.gz").write_bytes(b"\x1f\x8bnone")
     with pytest.raises(InputError, match="not gzip"):
-        read_job_log(tmp_path / "broken.gz")
+        load_jobs(tmp_path / "broken.gz")
 
 
 def test_philly(tmp_path: Path) -> None:
@@ -231,14 +231,14 @@ def test_bad_logs_are_refused_with_their_place(tmp_path: Path, text: str, old: s
 
 
 def test_public_logs(public_data: Path) -> None:
-    kueue = read_job_log(public_data / "kueue-perf" / "generator.yaml")
+    kueue = load_jobs(public_data / "kueue-perf" / "generator.yaml")
     assert (len(kueue.jobs), len(kueue.quotas)) == (15_000, 30)
     work = sum(j.gang.n_pods * j.gang.roles[0].requests["cpu"] * j.duration_s for j in kueue.jobs) / 1000
     assert work == pytest.approx(30 * 1_320)
     assert max(job.submitted_s for job in kueue.jobs) == pytest.approx(20.4)
-    burst = read_job_log(public_data / "knavigator" / "gang-run-test.yaml")
+    burst = load_jobs(public_data / "knavigator" / "gang-run-test.yaml")
     assert (len(burst.jobs), sum(job.gang.n_pods for job in burst.jobs)) == (53, 288)
-    assert len(read_job_log(public_data / "philly" / "jobs.csv.gz").jobs) == 82_247
+    assert len(load_jobs(public_data / "philly" / "jobs.csv.gz").jobs) == 82_247
 
 
 def test_gzip_that_is_broken_inside_is_refused(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_gzip_that_is_broken_inside_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.csv.gz"
     path.write_bytes(whole[:20] + b"\xff\xff\xff" + whole[23:])
     with pytest.raises(InputError, match="not gzip"):
-        read_job_log(path)
+        load_jobs(path)
 
 
 def test_a_table_has_a_most_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

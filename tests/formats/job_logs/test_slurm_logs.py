@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.formats.job_logs import read_job_log
+from workbench.formats.job_logs import load_jobs
 from workbench.model.job_log import JobLog
 
 SACCT = """\
@@ -27,7 +27,7 @@ SWF = """\
 
 
 def read(text: str, name: str = "log") -> JobLog:
-    return read_job_log(name, text.encode())
+    return load_jobs(name, text.encode())
 
 
 def rows(log: JobLog) -> list[tuple[str, float, float, int, int, str]]:
@@ -156,5 +156,5 @@ def test_a_bad_swf_is_refused_with_its_line(text: str, want: str) -> None:
 
 @pytest.mark.parametrize("name", ["sacct.txt", "jobs.swf"])
 def test_the_logs_from_life_are_three_jobs_of_16_32_and_1_gpus(public_data: Path, name: str) -> None:
-    log = read_job_log(public_data / "from-life-3" / "19-traces-of-slurm" / name)
+    log = load_jobs(public_data / "from-life-3" / "19-traces-of-slurm" / name)
     assert [(pods, pods * gpus) for _, _, _, pods, gpus, _ in rows(log)] == [(2, 16), (4, 32), (1, 1)]

@@ -86,12 +86,12 @@ class TestTensorflow:
             "ps": {i: (f"jobname-ps-{i}.jobname", 5000) for i in range(2)},
             "worker": {i: (f"jobname-worker-{i}.jobname", 5000) for i in range(3)},
         }
-        pods = pods_of(workbench.expand_job(self.JOB))
+        pods = pods_of(workbench.jobs.expand_job(self.JOB))
         found = [cluster_of(env_of(pod)["TF_CONFIG"]) for pod in pods]
         assert found == [(cluster, role, index) for role in cluster for index in cluster[role]]
 
     def test_hosts_are_names_that_pods_have(self) -> None:
-        objects = workbench.expand_job(self.JOB)
+        objects = workbench.jobs.expand_job(self.JOB)
         names = {f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in pods_of(objects)}
         cluster, _, _ = cluster_of(env_of(pods_of(objects)[0])["TF_CONFIG"])
         assert {host for hosts in cluster.values() for host, _ in hosts.values()} == names
@@ -106,14 +106,14 @@ class TestPytorch:
     )
 
     def test_ranks_run_from_master_to_the_last_worker(self) -> None:
-        found = [env_of(pod) for pod in pods_of(workbench.expand_job(self.JOB))]
+        found = [env_of(pod) for pod in pods_of(workbench.jobs.expand_job(self.JOB))]
         assert [each["RANK"] for each in found] == ["0", "1", "2"]
         assert {each["WORLD_SIZE"] for each in found} == {"3"}
         assert {each["MASTER_ADDR"] for each in found} == {"jobname-master-0.jobname"}
         assert {each["MASTER_PORT"] for each in found} == {"23456"}
 
     def test_the_launcher_finds_the_same_rendezvous_and_a_process_per_gpu(self) -> None:
-        found = [env_of(pod) for pod in pods_of(workbench.expand_job(self.JOB))]
+        found = [env_of(pod) for pod in pods_of(workbench.jobs.expand_job(self.JOB))]
         for each, gpus in zip(found, ("4", "8", "8"), strict=True):
             assert each["PET_MASTER_ADDR"] == each["MASTER_ADDR"]
             assert each["PET_MASTER_PORT"] == each["MASTER_PORT"]
@@ -123,14 +123,14 @@ class TestPytorch:
 
     def test_without_gpus_there_is_one_process(self) -> None:
         job = job_of({"pytorch": []}, task_of("master"), task_of("worker"))
-        assert {env_of(pod)["PET_NPROC_PER_NODE"] for pod in pods_of(workbench.expand_job(job))} == {"1"}
+        assert {env_of(pod)["PET_NPROC_PER_NODE"] for pod in pods_of(workbench.jobs.expand_job(job))} == {"1"}
 
     def test_a_variable_that_the_user_set_is_not_replaced(self) -> None:
         job = job_of({"pytorch": []}, task_of("master", gpus=8), task_of("worker"))
         job["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["env"] = [
             {"name": "PET_NPROC_PER_NODE", "value": "2"}
         ]
-        master, worker = pods_of(workbench.expand_job(job))
+        master, worker = pods_of(workbench.jobs.expand_job(job))
         assert [each["name"] for each in master["spec"]["containers"][0]["env"]].count("PET_NPROC_PER_NODE") == 1
         assert (env_of(master)["PET_NPROC_PER_NODE"], env_of(worker)["PET_NPROC_PER_NODE"]) == ("2", "1")
 
@@ -139,7 +139,7 @@ class TestMpi:
     JOB = job_of({"mpi": []}, task_of("master"), task_of("worker", 3, gpus=4))
 
     def test_the_host_file_is_the_document_s(self) -> None:
-        host_file = named(workbench.expand_job(self.JOB), "ConfigMap", "jobname-mpi")["data"]["hostfile"]
+        host_file = named(workbench.jobs.expand_job(self.JOB), "ConfigMap", "jobname-mpi")["data"]["hostfile"]
         assert slots_of(host_file) == {f"jobname-worker-{i}.jobname": 4 for i in range(3)}
         assert host_file == "\n".join(f"jobname-worker-{i}.jobname slots=4" for i in range(3))
 
@@ -148,11 +148,11 @@ class TestMpi:
     )
     def test_slots(self, arguments: list[str], gpus: int, slots: int) -> None:
         job = job_of({"mpi": arguments}, task_of("master"), task_of("worker", 2, gpus=gpus))
-        host_file = named(workbench.expand_job(job), "ConfigMap", "jobname-mpi")["data"]["hostfile"]
+        host_file = named(workbench.jobs.expand_job(job), "ConfigMap", "jobname-mpi")["data"]["hostfile"]
         assert set(slots_of(host_file).values()) == {slots}
 
     def test_every_container_finds_the_file_by_the_variable(self) -> None:
-        for pod in pods_of(workbench.expand_job(self.JOB)):
+        for pod in pods_of(workbench.jobs.expand_job(self.JOB)):
             folder, _, file = env_of(pod)["OMPI_MCA_orte_default_hostfile"].rpartition("/")
             mounts = {mount["mountPath"]: mount["name"] for mount in pod["spec"]["containers"][0]["volumeMounts"]}
             volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
@@ -160,7 +160,7 @@ class TestMpi:
             assert volumes[mounts[folder]]["configMap"] == {"name": "jobname-mpi"}
 
     def test_the_hosts_are_those_of_mpi_host_and_ssh_knows_them(self) -> None:
-        objects = workbench.expand_job(self.JOB)
+        objects = workbench.jobs.expand_job(self.JOB)
         host_file = named(objects, "ConfigMap", "jobname-mpi")["data"]["hostfile"]
         assert env_of(pods_of(objects)[0])["MPI_HOST"].split(",") == list(slots_of(host_file))
         assert named(objects, "Secret", "jobname-ssh")["data"].keys() == {
@@ -171,7 +171,7 @@ class TestMpi:
         }
 
     def test_only_the_master_waits_for_workers(self) -> None:
-        master, *workers = pods_of(workbench.expand_job(self.JOB))
+        master, *workers = pods_of(workbench.jobs.expand_job(self.JOB))
         assert [each["name"] for each in master["spec"]["initContainers"]] == ["wait-for-workers"]
         assert [pod["spec"].get("initContainers") for pod in workers] == [None] * 3
         waiting = env_of(master, field="initContainers")
@@ -182,7 +182,7 @@ class TestMpi:
 
     @pytest.mark.parametrize("tasks", [[task_of("master")], [task_of("master"), task_of("worker", 0)]])
     def test_without_workers_nothing_is_added(self, tasks: list[Any]) -> None:
-        objects = workbench.expand_job(job_of({"mpi": []}, *tasks))
+        objects = workbench.jobs.expand_job(job_of({"mpi": []}, *tasks))
         assert [each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"] == ["jobname-svc"]
         assert "OMPI_MCA_orte_default_hostfile" not in env_of(pods_of(objects)[0])
 
@@ -190,7 +190,7 @@ class TestMpi:
 class TestRay:
     def test_the_commands_make_a_cluster(self) -> None:
         head, *workers = [
-            ray_start(pod["spec"]["containers"][0]["command"]) for pod in pods_of(workbench.expand_job(RAY))
+            ray_start(pod["spec"]["containers"][0]["command"]) for pod in pods_of(workbench.jobs.expand_job(RAY))
         ]
         assert (head.head, head.block, head.address, head.dashboard_host) == (True, True, None, "0.0.0.0")
         assert (head.port, head.dashboard_port, head.ray_client_server_port) == (6379, 8265, 10001)
@@ -200,7 +200,7 @@ class TestRay:
             assert worker.address == f"ray-cluster-job-head-0.ray-cluster-job:{head.port}"
 
     def test_the_service_of_the_head_reaches_the_ports_of_its_container(self) -> None:
-        objects = workbench.expand_job(RAY)
+        objects = workbench.jobs.expand_job(RAY)
         head, *workers = pods_of(objects)
         service = named(objects, "Service", "ray-cluster-job-head-svc")["spec"]
         ports = {port["name"]: port["containerPort"] for port in head["spec"]["containers"][0]["ports"]}
@@ -214,7 +214,7 @@ class TestMxnet:
     JOB = job_of({"mxnet": []}, task_of("scheduler"), task_of("server", 2), task_of("worker", 3))
 
     def test_the_variables_of_the_example(self) -> None:
-        found = [env_of(pod) for pod in pods_of(workbench.expand_job(self.JOB))]
+        found = [env_of(pod) for pod in pods_of(workbench.jobs.expand_job(self.JOB))]
         roles = [each.pop("DMLC_ROLE") for each in found]
         assert roles == ["scheduler", "server", "server", "worker", "worker", "worker"]
         common = {
@@ -229,10 +229,10 @@ class TestMxnet:
     def test_other_names_and_another_port(self) -> None:
         arguments = ["--scheduler=s", "--server=ps", "--worker=w", "--port=9001"]
         job = job_of({"mxnet": arguments}, task_of("s"), task_of("ps"), task_of("w"), task_of("extra"))
-        found = [env_of(pod) for pod in pods_of(workbench.expand_job(job))]
+        found = [env_of(pod) for pod in pods_of(workbench.jobs.expand_job(job))]
         assert [each.get("DMLC_ROLE") for each in found] == ["scheduler", "server", "worker", None]
         assert [each.get("DMLC_PS_ROOT_PORT") for each in found] == ["9001", "9001", "9001", None]
 
     def test_without_a_scheduler_there_is_nothing_to_say(self) -> None:
         job = job_of({"mxnet": []}, task_of("server"), task_of("worker"))
-        assert [name for pod in pods_of(workbench.expand_job(job)) for name in env_of(pod) if "DMLC" in name] == []
+        assert [name for pod in pods_of(workbench.jobs.expand_job(job)) for name in env_of(pod) if "DMLC" in name] == []

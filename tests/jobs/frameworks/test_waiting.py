@@ -38,13 +38,13 @@ def waits(folder: Path, pod: dict[str, Any]) -> tuple[int, int, list[str]]:
 
 
 def master(arguments: list[str]) -> dict[str, Any]:
-    pods = pods_of(workbench.expand_job(job_of({"mpi": arguments}, task_of("master"), task_of("worker", 2))))
+    pods = pods_of(workbench.jobs.expand_job(job_of({"mpi": arguments}, task_of("master"), task_of("worker", 2))))
     return pods[0]
 
 
 def worker(arguments: list[str]) -> dict[str, Any]:
     job = job_of({"pytorch": ["--wait-master-enabled", *arguments]}, task_of("master"), task_of("worker"))
-    return pods_of(workbench.expand_job(job))[1]
+    return pods_of(workbench.jobs.expand_job(job))[1]
 
 
 @pytest.mark.parametrize(("ready", "passed"), [(0, 0), (1, 5), (12, 15)])

@@ -117,6 +117,26 @@ def test_a_search_that_is_too_long_takes_the_fullest_nodes_and_says_so(monkeypat
 def test_a_set_whose_bandwidth_could_not_be_compared_says_so(monkeypatch):
     values = [(INF, INF, 1.0), (INF, INF, 9.0)]
     classes = one_each([2, 2], (2,), (1,), values)
-    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 2)
+    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 1)
     found = choose_nodes(classes, (1,), (2,))
     assert (found.nodes, found.proven) == (((0, (1,)),), False)
+
+
+@given(st.permutations(range(8)), st.lists(st.integers(1, 4), min_size=8, max_size=8), st.integers(1, 14))
+def test_the_node_that_is_not_filled_is_the_last_of_its_class_whatever_other_classes_are_alike(ranks, frees, count):
+    """Nodes of two classes with equal offers are chosen together, and filled class by class."""
+    gpus, counts = (1,), (count,)
+    nodes = sorted(range(8), key=ranks.__getitem__)
+    classes = [
+        NodeClass(tuple(mine), tuple(ranks[i] for i in mine), free, room(free, gpus, counts), (speed,) * (free + 1))
+        for free in range(1, 5)
+        for speed in (1.0, 2.0)
+        if (mine := [i for i in nodes if frees[i] == free and 1.0 + i % 2 == speed])
+    ]
+    found = choose_nodes(classes, counts, gpus)
+    assert (found is None) == (sum(frees) < count)
+    if found is not None:
+        free = {node: c.free for c in classes for node in c.nodes}
+        filled = [taken == free[node] for node, (taken,) in found.nodes]
+        assert sum(taken for _, (taken,) in found.nodes) == count
+        assert filled.count(False) <= 1

@@ -10,8 +10,8 @@ from workbench.control.owned import Owned
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError, StoreError
-from workbench.jobs.next_pod_group import GroupStep, next_pod_group
 from workbench.jobs.pod_group_of_pods import group_name
+from workbench.jobs.wanted_pod_group import GroupStep, next_pod_group
 from workbench.model.clock import Clock
 from workbench.objects.metadata import read_metadata
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION

@@ -1,9 +1,21 @@
-"""Training jobs that share the links of a fabric: routes, max-min fair rates, and the step times that follow."""
+"""Training jobs that share the links of a fabric: routes, max-min fair rates, and the step times that follow.
+
+Examples
+--------
+>>> import workbench as wb
+>>> tree = wb.generate_scenario("three-level-tree")
+>>> topology = tree.snapshot.topology
+>>> links = {tier: wb.contention.TierLinks(50.0) for tier in topology.tiers}
+>>> fabric = wb.contention.RoutedFabric(topology, (8,) * topology.n_nodes, card_gb_s=50.0, tiers=links)
+>>> fabric.routes
+'hashed'
+"""
 
 from workbench.evaluate.contention.fabric import ROUTES, Cable, RoutedFabric, Routes, TierLinks
 from workbench.evaluate.contention.shared_network import PHASES, Network, Phases, SharedLinks, StepTimes
 from workbench.evaluate.contention.traffic import JobTraffic, gpus_by_rank, job_traffic
 from workbench.evaluate.contention.training_step import TrainingStep
+from workbench.kernels.fair_rates import fair_rates
 
 __all__ = [
     "PHASES",
@@ -18,6 +30,7 @@ __all__ = [
     "StepTimes",
     "TierLinks",
     "TrainingStep",
+    "fair_rates",
     "gpus_by_rank",
     "job_traffic",
 ]

@@ -1,6 +1,12 @@
 """Costs of communication: collectives and training steps, as `workbench.cost`.
 
 Every formula says in its docstring what it leaves out. GB are 1e9 bytes and bandwidth is per direction.
+
+Examples
+--------
+>>> import workbench as wb
+>>> wb.cost.ParallelShape(data=12, tensor=2).ranks
+24
 """
 
 from workbench.evaluate.cost.bus_bandwidth import COLLECTIVES, bus_factor

@@ -19,12 +19,13 @@ from workbench.evaluate.whatif.sentences import ROOM_KINDS, cause_text, fix_text
 from workbench.evaluate.whatif.smallest import FixSearch
 from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
+from workbench.model.asked import session_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.value import Value
-from workbench.policies import Policy
+from workbench.policies import Policy, as_policy
 
 __all__ = ["MOST_ADVISED", "FixReport", "JobFix", "advise", "advise_session", "fix_report"]
 
@@ -178,9 +179,9 @@ class FixReport(Value):
 
 
 def fix_report(
-    policy: Policy,
-    gangs: Sequence[Gang],
-    snapshot: ClusterSnapshot,
+    policy: Policy | str,
+    gangs: Sequence[Gang] | Scenario,
+    snapshot: ClusterSnapshot | Scenario,
     job: str,
     *,
     decisions: Sequence[Decision] | None = None,
@@ -195,13 +196,13 @@ def fix_report(
 
     Parameters
     ----------
-    policy : Policy
-    gangs : sequence of Gang
+    policy : Policy or str
+    gangs : sequence of Gang, or Scenario
         All gangs of the session.
-    snapshot : ClusterSnapshot
+    snapshot : ClusterSnapshot or Scenario
         The cluster when the session begins.
     job : str
-        ``namespace/name`` of a gang that the policy leaves pending.
+        ``namespace/name`` of a gang that the policy leaves pending; the name alone where one gang has it.
     decisions : sequence of Decision, optional
         The policy's decisions, in the order of the gangs; None: the session is run.
     classes : sequence of str
@@ -215,8 +216,21 @@ def fix_report(
         No gang has this name, or there is no such class.
     InputError
         The policy places the job.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> report = wb.fix_report("volcano-1.15", [wb.gang("wide", pods=3, gpus=8, tier=1)], tree, "default/wide")
+    >>> report.fixes[0].edits[0].kind
+    'tier'
     """
+    policy = as_policy(policy)
+    gangs, snapshot = session_of(gangs, snapshot)
     keys = [gang.key for gang in gangs]
+    called = [gang.key for gang in gangs if gang.name == job]
+    if job not in keys and len(called) == 1:
+        job = called[0]
     if job not in keys:
         raise UnknownNameError("job", job, keys)
     for name in classes:

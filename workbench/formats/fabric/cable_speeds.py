@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.formats.fabric.hosts import some
 from workbench.model.counted import counted
@@ -53,6 +54,7 @@ class CableSpeed:
     gbit_s: float
 
 
+@lru_cache(maxsize=1 << 10)
 def speed_gbit_s(text: str) -> float:
     """Signalling rate in Gbit/s of a link that a printout calls such as ``4xEDR``; 0 for an unknown word."""
     found = _SPEED.match(text)

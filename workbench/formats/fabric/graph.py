@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
+from workbench.formats.fabric.base import FabricRecords, make_node, switch_heights
 from workbench.formats.fabric.hosts import host_role, hosts_aside, some
 from workbench.formats.fabric.switch_groups import group_switches, group_tree, switch_ranks, weak_joins
 from workbench.formats.fabric.writing import TopologyShape
@@ -116,10 +116,11 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
 def _hosts(graph: Graph) -> set[str]:
     said: dict[str, str] = {}
     for vertex, attributes in graph.vertices.items():
-        kinds = [str(attributes[key]).lower() for key in _KIND_KEYS if key in attributes]
-        kind = next((kind for kind in kinds if kind in _NODE_KINDS or kind in _SWITCH_KINDS), "")
-        if kind:
-            said[vertex] = kind
+        for key in _KIND_KEYS:
+            kind = str(attributes.get(key, "")).lower()
+            if kind in _NODE_KINDS or kind in _SWITCH_KINDS:
+                said[vertex] = kind
+                break
     if any(kind in _NODE_KINDS for kind in said.values()):
         return {vertex for vertex, kind in said.items() if kind in _NODE_KINDS}
     degree = dict.fromkeys(graph.vertices, 0)
@@ -143,10 +144,12 @@ def _aside(graph: Graph, hosts: set[str], names: Mapping[str, str]) -> set[str]:
 
 
 def _node(name: str, attributes: Mapping[str, Any], source: str) -> Node:
-    labels = {key[len(LABEL) :]: str(value) for key, value in attributes.items() if key.startswith(LABEL)}
-    allocatable = {}
+    labels: dict[str, str] = {}
+    allocatable: dict[str, int] = {}
     for key, value in attributes.items():
-        if key.startswith(ALLOCATABLE):
+        if key.startswith(LABEL):
+            labels[key[len(LABEL) :]] = str(value)
+        elif key.startswith(ALLOCATABLE):
             if type(value) is not int or not 0 <= value < 2**63:
                 raise InputError("not an amount", source=source, where=f"{name}, {key}", got=repr(value))
             allocatable[key[len(ALLOCATABLE) :]] = value
@@ -175,22 +178,13 @@ def _contained(
         tier_names = {name: str(said.get("tierName", "")) for name, said in attributes.items()}
         return group_tree(children, nodes, notes, tier_names)
     result = []
-    for hypernode in switch_tree(children, nodes):
-        said = attributes[hypernode.name]
-        tier = said.get("tier", hypernode.tier)
+    for name, height in switch_heights(children, nodes).items():
+        said = attributes[name]
+        tier = said.get("tier", height)
         if type(tier) is not int or not -(2**31) <= tier < 2**31:
-            raise InputError(
-                "not a tier", source=source, where=hypernode.name, got=repr(tier), expected="a whole number"
-            )
-        result.append(
-            make_hypernode(
-                hypernode.name,
-                tier,
-                nodes=nodes[hypernode.name],
-                children=children[hypernode.name],
-                tier_name=str(said.get("tierName", "")),
-            )
-        )
+            raise InputError("not a tier", source=source, where=name, got=repr(tier), expected="a whole number")
+        tier_name = str(said.get("tierName", ""))
+        result.append(make_hypernode(name, tier, nodes=nodes[name], children=children[name], tier_name=tier_name))
     return tuple(result)
 
 

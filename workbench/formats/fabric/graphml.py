@@ -1,23 +1,21 @@
 """Read and write network topologies as GraphML text and as networkx graphs.
 
-The XML is read by defusedxml: no entities, no external references. networkx is imported only when one of its graphs is
-made.
+Entities and external references are refused (`workbench.formats.xml_input`). networkx is imported only when one of its
+graphs is made.
 """
 
 from __future__ import annotations
 
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import ParseError, fromstring
 
 from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.formats.xml_input import xml_root
+from workbench.model.asked import snapshot_of
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 
@@ -27,19 +25,26 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
 
 
-def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
+def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
     """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
     Vertices are called by the names of HyperNodes and nodes (``HyperNode/NAME`` if a node has the HyperNode's name).
     Their attributes are ``kind``, ``tier`` and ``tierName``; nodes have ``label:KEY`` and ``allocatable:RESOURCE``, in
     base units.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.to_networkx(wb.generate_scenario("three-level-tree")).number_of_nodes()
+    15
     """
     import networkx
 
     if isinstance(cluster, Topology):
         graph = graph_of(shape_of(cluster))
     else:
-        graph = graph_of(shape_of(cluster.topology), cluster)
+        snapshot = snapshot_of(cluster)
+        graph = graph_of(shape_of(snapshot.topology), snapshot)
     result = networkx.DiGraph()
     result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
     result.add_edges_from(graph.edges)
@@ -75,6 +80,13 @@ def from_networkx(graph: Any) -> ClusterSnapshot:
     ------
     InputError
         As `workbench.formats.fabric.graph.graph_records`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> import networkx
+    >>> wb.from_networkx(networkx.balanced_tree(2, 3)).topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
     vertices = {str(vertex): {str(k): v for k, v in data.items()} for vertex, data in graph.nodes(data=True)}
     edges = [(str(a), str(b)) for a, b in graph.edges()]
@@ -90,8 +102,11 @@ def _read(text: str, source: str) -> FabricRecords:
 
 
 def _parse(text: str, source: str) -> Graph:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError
+
     try:
-        root = fromstring(text, forbid_dtd=True)
+        root = xml_root(text)
     except ParseError as error:
         line, column = error.position
         raise InputError(
@@ -116,12 +131,13 @@ def _parse(text: str, source: str) -> Graph:
         )
     graph = Graph(directed=graphs[0].get("edgedefault") == "directed")
     for element in graphs[0]:
-        if _tag(element) == "node":
+        tag = _tag(element)
+        if tag == "node":
             vertex = _attribute(element, "id", source)
             if vertex in graph.vertices:
                 raise InputError("the same vertex twice", source=source, got=vertex, expected="each id once")
             graph.vertices[vertex] = _attributes(element, keys, source, vertex)
-        elif _tag(element) == "edge":
+        elif tag == "edge":
             graph.edges.append((_attribute(element, "source", source), _attribute(element, "target", source)))
     return graph
 
@@ -140,8 +156,9 @@ def _attribute(element: Any, name: str, source: str) -> str:
 def _attributes(element: Any, keys: dict[Any, tuple[str, str]], source: str, vertex: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for data in element:
-        if _tag(data) == "data" and data.get("key") in keys:
-            name, kind = keys[data.get("key")]
+        entry = keys.get(data.get("key"))
+        if entry is not None and _tag(data) == "data":
+            name, kind = entry
             text = data.text or ""
             try:
                 found[name] = int(text) if kind in ("int", "long") else text
@@ -156,6 +173,8 @@ def _detect(sample: Sample) -> bool:
 
 
 def _write(snapshot: ClusterSnapshot) -> Written:
+    from xml.sax.saxutils import escape, quoteattr
+
     shape = shape_of(snapshot.topology)
     graph = graph_of(shape, snapshot)
     names = sorted({name for attributes in graph.vertices.values() for name in attributes})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from workbench.model.name_list import name_list
@@ -104,7 +105,12 @@ def host_role(name: str) -> Role:
     lower = name.lower()
     if not lower or lower in _UNSET:
         return "unnamed"
-    words = _LETTERS.findall(lower.split(".", 1)[0])
+    return _role_of_words(tuple(_LETTERS.findall(lower.split(".", 1)[0])))
+
+
+# The nodes of a fabric have the same words and differ in their numbers.
+@lru_cache(maxsize=1 << 12)
+def _role_of_words(words: tuple[str, ...]) -> Role:
     if any(word in _STORAGE or word.startswith(_STORAGE_BEGINS) for word in words):
         return "storage"
     if any(word in _MANAGERS for word in words):

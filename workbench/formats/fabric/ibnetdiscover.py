@@ -52,7 +52,7 @@ class _Fabric:
     cables: dict[str, set[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     blocks: set[str] = field(default_factory=set)
-    speeds: dict[tuple[tuple[str, str], ...], str] = field(default_factory=dict)
+    speeds: dict[tuple[tuple[str, str], tuple[str, str]], str] = field(default_factory=dict)
 
     def see(self, which: str, description: str | None, line: int) -> None:
         self.lines.setdefault(which, line)
@@ -154,7 +154,8 @@ def _parse(text: str, source: str) -> _Fabric:
             fabric.see(found[2], found[4], number)
             fabric.cable(current, found[2])
             if speed := _SPEED.search(line):
-                fabric.speeds.setdefault(tuple(sorted(((current, found[1]), (found[2], found[3])))), speed[1])
+                here, there = (current, found[1]), (found[2], found[3])
+                fabric.speeds.setdefault((here, there) if here <= there else (there, here), speed[1])
         elif line.startswith(("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")):
             found = _HEAD.match(line)
             if found is None:
@@ -254,17 +255,18 @@ def _cables(
     fabric: _Fabric, names: Mapping[str, str], ranks: Mapping[str, int], node_of: Mapping[str, str]
 ) -> Iterator[CableSpeed]:
     """Cables with a speed: between switches, alike if the ranks are, and from a switch to its nodes."""
-    for ends, speed in fabric.speeds.items():
-        ordered = sorted(ends, key=lambda end: end[0] not in names)
-        texts = [f"{names.get(which) or node_of.get(which, which)}[{port}]" for which, port in ordered]
-        switches = [names[which] for which, _ in ends if names.get(which) in ranks]
-        if len(switches) == 2:
-            low, high = sorted(ranks[switch] for switch in switches)
+    for (first, second), speed in fabric.speeds.items():
+        # A switch is named before a node.
+        (a, a_port), (b, b_port) = (second, first) if second[0] in names and first[0] not in names else (first, second)
+        ends = f"{names.get(a) or node_of.get(a, a)}[{a_port}] - {names.get(b) or node_of.get(b, b)}[{b_port}]"
+        low, high = ranks.get(names.get(first[0], "")), ranks.get(names.get(second[0], ""))
+        if low is not None and high is not None:
+            low, high = min(low, high), max(low, high)
             words = f"between switches of rank {low}" + (f" and {high}" if high > low else "")
-            yield CableSpeed(" - ".join(texts), (low, high), words, speed, speed_gbit_s(speed))
-        elif switches and any(which in node_of for which, _ in ends):
-            words = f"from {switches[0]} to nodes"
-            yield CableSpeed(" - ".join(texts), switches[0], words, speed, speed_gbit_s(speed))
+            yield CableSpeed(ends, (low, high), words, speed, speed_gbit_s(speed))
+        elif (low is not None or high is not None) and (a in node_of or b in node_of):
+            switch = names[first[0] if low is not None else second[0]]
+            yield CableSpeed(ends, switch, f"from {switch} to nodes", speed, speed_gbit_s(speed))
 
 
 def _leave_aside(

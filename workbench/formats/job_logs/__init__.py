@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.formats.job_logs.read import read_job_log
+from workbench.formats.job_logs.read import load_jobs
 
-__all__ = ["read_job_log"]
+__all__ = ["load_jobs"]

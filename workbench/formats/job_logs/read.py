@@ -1,4 +1,4 @@
-"""`read_job_log`: a file of jobs with times, in whichever format it is."""
+"""`load_jobs`: a file of jobs with times, in whichever format it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.formats.printouts import known_printout
 from workbench.formats.tables import unpacked
 from workbench.model.job_log import JobLog
 
-__all__ = ["read_job_log"]
+__all__ = ["load_jobs"]
 
 _EXPECTED = (
     f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
@@ -24,7 +24,7 @@ _EXPECTED = (
 )
 
 
-def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
+def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work.
 
     Parameters
@@ -45,6 +45,15 @@ def read_job_log(path: str | Path, content: bytes | None = None) -> JobLog:
     InputError
         Not such a file, a value that is none of its column or field, two jobs of one name, no job at all; the place is
         named.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from pathlib import Path
+    >>> _ = Path("jobs.csv").write_text("name,submit_s,duration_s,pods,gpus_per_pod\\na,0,60,2,8\\n")
+    >>> log = wb.load_jobs("jobs.csv")
+    >>> len(log.jobs), log.jobs[0].duration_s
+    (1, 60.0)
     """
     source = str(path)
     packed = read_bytes(path) if content is None else content

@@ -36,7 +36,7 @@ _OF_KUBERNETES = ("system-", "system:")
 _PUBLIC = (
     *("kubernetes.io", "k8s.io", "volcano.sh", "koordinator.sh", "nvidia.com", "amd.com", "intel.com", "huawei.com"),
     *("topograph.run", "kai.scheduler", "run.ai", "karmada.io", "amazonaws.com", "google.com", "azure.com"),
-    *("ray.io", "kubeflow.org", "projectcalico.org", "topology-workbench"),
+    *("ray.io", "kubeflow.org", "x-k8s.io", "projectcalico.org", "topology-workbench"),
 )
 #: Keys without a domain that a scheduler reads.
 _PUBLIC_KEYS = frozenset(
@@ -48,6 +48,7 @@ _WORDS_OF = frozenset(
     {"volcano.sh/network-topology-mode", "volcano.sh/preemptable", "volcano.sh/numa-topology-policy"}
     | {"volcano.sh/network-topology-source", "nvidia.com/gpu.product", "node.kubernetes.io/instance-type"}
     | {"kubernetes.io/arch", "kubernetes.io/os", *_PUBLIC_KEYS}
+    | {"ray.io/node-type", "ray.io/originated-from-crd", "training.kubeflow.org/operator-name"}
 )
 #: Fields whose texts are words of an API, times or quantities.
 _WORDS = frozenset(
@@ -55,6 +56,8 @@ _WORDS = frozenset(
     | {"preemptionPolicy", "policy", "action", "event", "resourceVersion", "schedulerName", "state", "protocol"}
     | {"completionPolicy", "lastPhase", "strategy", "jobType", "labelPolicy", "source", "health", "tier"}
     | {"whenUnsatisfiable", "concurrencyPolicy", "networkTopologyMode", "partitionPolicy"}
+    | {"completionMode", "startupPolicy", "startupPolicyOrder", "submissionMode", "launcherCreationPolicy"}
+    | {"jobStatus", "jobDeploymentStatus"}
 )
 #: Of these fields those that hold anything in the JSON of an annotation, and what stands for its kind.
 _FREE = frozenset({"source", "status", "state", "phase", "event", "action", "health", "tier", "kind"})

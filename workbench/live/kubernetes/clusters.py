@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from workbench.control.store import Object
@@ -23,6 +22,10 @@ from workbench.live.kubernetes.configuration import cluster_of
 from workbench.live.kubernetes.control_plane import start_control_plane, write_kubeconfig
 from workbench.live.kubernetes.programs import cache_folder
 from workbench.live.kubernetes.writer import Writer
+from workbench.optional import optional
+
+with optional("live"):
+    import psutil
 
 __all__ = ["MadeCluster", "cluster_down", "cluster_up", "made_cluster", "made_clusters"]
 

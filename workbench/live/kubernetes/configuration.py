@@ -14,6 +14,7 @@ from workbench.errors import ClusterError, InputError
 from workbench.live.deadline import within
 from workbench.live.http import checked_url
 from workbench.live.proxies import environment_proxy
+from workbench.optional import optional
 
 __all__ = ["Cluster", "cluster_of", "contexts"]
 
@@ -93,7 +94,8 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
     ClusterError
         No kubeconfig, one that cannot be read, an unknown context, or no credentials. The text quotes no credentials.
     """
-    from kubernetes.config import kube_config
+    with optional("live"):
+        from kubernetes.config import kube_config
 
     named, paths = _files(kubeconfig)
     if not any(path.is_file() for path in paths):
@@ -152,7 +154,8 @@ def contexts(kubeconfig: str | Path | None = None) -> tuple[list[str], str]:
     ClusterError
         No kubeconfig, or one that cannot be read.
     """
-    from kubernetes.config import kube_config
+    with optional("live"):
+        from kubernetes.config import kube_config
 
     named, paths = _files(kubeconfig)
     if not any(path.is_file() for path in paths):
@@ -174,8 +177,9 @@ def _no_kubeconfig(named: str) -> ClusterError:
 
 def _of_this_pod(timeout_s: float) -> Cluster:
     """The cluster that this process runs in, as the service account of its pod."""
-    from kubernetes.client import Configuration
-    from kubernetes.config import incluster_config
+    with optional("live"):
+        from kubernetes.client import Configuration
+        from kubernetes.config import incluster_config
 
     found = Configuration()
     read: Any = incluster_config.load_incluster_config
@@ -220,7 +224,8 @@ def _check_token_file(named: Any, kubeconfigs: Sequence[Path], what: str) -> Non
 
 
 def _configuration(kube_config: Any, file: str, context: str) -> Any:
-    from kubernetes.client import Configuration
+    with optional("live"):
+        from kubernetes.client import Configuration
 
     found = Configuration()
     with _muted():

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
-import httpx
 import orjson
 
 from workbench.errors import ClusterError, InternalError
@@ -20,6 +19,10 @@ from workbench.live.deadline import within
 from workbench.live.http import HEADERS, Unreadable, read_body, read_lines, reason_of, shown_url
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.shapes import checked_item, mapping
+from workbench.optional import optional
+
+with optional("live"):
+    import httpx
 
 __all__ = ["Connection", "Expired", "Forbidden", "NoSuchApi"]
 

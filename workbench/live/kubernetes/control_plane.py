@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
 from workbench.errors import ClusterError
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.live.kubernetes.programs import missing_programs, programs
+from workbench.optional import optional
+
+with optional("live"):
+    import httpx
 
 __all__ = ["ControlPlaneProcesses", "start_control_plane", "write_kubeconfig"]
 
@@ -163,8 +165,9 @@ def _server(where: Path, folder: Path, etcd_port: int, port: int) -> list[str]:
 
 
 def _private_key() -> bytes:
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
+    with optional("live"):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
-import httpx
-
 from workbench.control.reconcilers.discovery import Ask
 from workbench.control.store import Object
 from workbench.errors import InputError
@@ -21,7 +19,11 @@ from workbench.live.roce import discover_links
 from workbench.live.ufm import UfmServer
 from workbench.objects.discovery import DiscoverySource
 from workbench.objects.fields import get_bool, get_text
+from workbench.optional import optional
 from workbench.topology.discovery.result import DiscoveryResult
+
+with optional("live"):
+    import httpx
 
 __all__ = ["discovery_asks"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import ClusterError, InputError
 from workbench.live.kubernetes.operator import Operator
+from workbench.optional import optional
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -36,7 +37,8 @@ def serve_metrics(operator: Operator, host: str, port: int) -> None:
     ClusterError
         The address cannot be used.
     """
-    from prometheus_client import CollectorRegistry, start_http_server
+    with optional("live"):
+        from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(operator))
@@ -54,7 +56,8 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         """The metrics with their present values."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        with optional("live"):
+            from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         operator = self._operator
         events = CounterMetricFamily("workbench_events", "Lines of the operator's log, by reason.", labels=["reason"])

@@ -23,6 +23,7 @@ from workbench.live.kubernetes.loop import KINDS, Loop, Tell
 from workbench.live.kubernetes.mirror import without_managed_fields
 from workbench.live.kubernetes.writer import Writer
 from workbench.model.placement import Refusal
+from workbench.optional import optional
 from workbench.policies.contract import Policy
 from workbench.policies.registry import as_policy
 
@@ -35,8 +36,9 @@ _EXPONENT = 65537
 
 def new_ssh_keys() -> SshKeys:
     """Draw a new pair of RSA keys with 2,048 bits; the private key as PEM (PKCS #1), the public one as OpenSSH."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
+    with optional("live"):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import rsa
 
     key = rsa.generate_private_key(_EXPONENT, _BITS)
     private = key.private_bytes(

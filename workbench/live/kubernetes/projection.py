@@ -28,6 +28,8 @@ _CONTAINER = ("name", "resources", "restartPolicy", "ports")
 _CLAIM = ("name", "persistentVolumeClaim")
 #: Fields of a pod's spec that carry programs, credentials or files.
 _NOT_OF_A_POD = frozenset({"ephemeralContainers", "imagePullSecrets", "securityContext", "hostAliases", "dnsConfig"})
+#: Fields of Ray's objects that carry programs or credentials.
+_OF_RAY = frozenset({"entrypoint", "runtimeEnvYAML", "rayStartParams", "gcsFaultToleranceOptions", "autoscalerOptions"})
 _POD_STATUS = ("phase", "conditions", "nominatedNodeName", "reason", "startTime", "resourceClaimStatuses")
 _EVENT = ("involvedObject", "reason", "message", "type", "count", "series", "lastTimestamp", "eventTime")
 _ABOUT = ("kind", "namespace", "name", "uid")
@@ -94,7 +96,7 @@ def _without_programs(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if not isinstance(value.get("containers"), list):
-        return {key: _part(key, each) for key, each in value.items()}
+        return {key: _part(key, each) for key, each in value.items() if key not in _OF_RAY}
     kept = {key: each for key, each in value.items() if key not in _NOT_OF_A_POD}
     for key in ("containers", "initContainers"):
         if isinstance(kept.get(key), list):

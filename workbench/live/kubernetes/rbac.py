@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OWNERS
 
 __all__ = ["reader_role"]
 
@@ -34,11 +34,11 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     InputError
         `subject` has another form.
     """
-    bound = [_subject(subject)]
+    bound, lists = [_subject(subject)], (*LISTS, EVENTS, *OWNERS)
     rules = [
         {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list", "watch"]}
-        for group in sorted({one.group for one in (*LISTS, EVENTS)})
-        if (plurals := [one.plural for one in (*LISTS, EVENTS) if one.group == group])
+        for group in sorted({one.group for one in lists})
+        if (plurals := list(dict.fromkeys(one.plural for one in lists if one.group == group)))
     ]
     found = _pair("ClusterRole", None, rules, bound)
     for namespace in sorted({one.namespace for one in CONFIG_MAPS}):

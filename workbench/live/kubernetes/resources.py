@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "NamedConfigMap", "Resource"]
+__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "OWNERS", "NamedConfigMap", "Resource"]
 
 
 class Resource(NamedTuple):
@@ -76,6 +76,23 @@ LISTS = (
     Resource("scheduling.koordinator.sh", "v1alpha1", "devices", "Device"),
     Resource("", "v1", "nodes", "Node", needed=True),
     Resource("", "v1", "pods", "Pod", needed=True),
+)
+
+#: Kinds whose controllers make pods of gangs. Many clusters have few of them, so they are asked for only where their
+#: API group is served, and their absence is no gap. An API group has MPIJob in one of two versions.
+OWNERS = (
+    Resource("batch", "v1", "jobs", "Job"),
+    Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),
+    Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"),
+    Resource("ray.io", "v1", "rayjobs", "RayJob"),
+    Resource("ray.io", "v1", "rayclusters", "RayCluster"),
+    Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob"),
+    Resource("kubeflow.org", "v1", "tfjobs", "TFJob"),
+    Resource("kubeflow.org", "v1", "xgboostjobs", "XGBoostJob"),
+    Resource("kubeflow.org", "v1", "paddlejobs", "PaddleJob"),
+    Resource("kubeflow.org", "v1", "jaxjobs", "JAXJob"),
+    Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"),
+    Resource("kubeflow.org", "v1", "mpijobs", "MPIJob"),
 )
 
 #: Warnings, of which a snapshot keeps those about what waits; read last, once it is known what does.

@@ -17,7 +17,7 @@ from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
 from workbench.live.kubernetes.projection import projected
-from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENTS, LISTS, Resource
+from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENTS, LISTS, OWNERS, Resource
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Scenario
@@ -39,11 +39,12 @@ class WaitingObjects:
     def __init__(self) -> None:
         self._keys: set[tuple[str, str, str]] = set()
 
-    def see(self, kind: str, item: Mapping[str, Any]) -> None:
+    def see(self, resource: Resource, item: Mapping[str, Any]) -> None:
         """Note an object of the cluster if it waits."""
-        if kind in _WAITS and _WAITS[kind](item):
+        waits = _owner if resource in OWNERS else _WAITS.get(resource.kind)
+        if waits is not None and waits(item):
             metadata = mapping(item.get("metadata"))
-            self._keys.add((kind, str(metadata.get("namespace")), str(metadata.get("name"))))
+            self._keys.add((resource.kind, str(metadata.get("namespace")), str(metadata.get("name"))))
 
     def concerns(self, event: Mapping[str, Any]) -> bool:
         """Whether an event is about an object that waits."""
@@ -63,6 +64,16 @@ def _group(item: Mapping[str, Any]) -> bool:
 def _job(item: Mapping[str, Any]) -> bool:
     return (mapping(mapping(item.get("status")).get("state")).get("phase") or "") in _PHASES
 
+
+def _owner(item: Mapping[str, Any]) -> bool:
+    """Whether an object of `OWNERS` has neither succeeded nor failed."""
+    listed = mapping(item.get("status")).get("conditions")
+    conditions = [mapping(one) for one in listed] if isinstance(listed, list) else []
+    return not any(one.get("type") in _ENDS and one.get("status") == "True" for one in conditions)
+
+
+#: Conditions that hold once an object of `OWNERS` has ended.
+_ENDS = frozenset({"Complete", "Completed", "Succeeded", "Failed"})
 
 _WAITS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "Pod": _pod,
@@ -196,10 +207,17 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     versions: dict[str, str] = {}
     gaps: list[Notice] = []
     waiting = WaitingObjects()
-    for resource in (*LISTS, EVENTS, DEVICE_INFOS):
+    served = _served_groups(connection)
+    for resource in (*LISTS[:-2], *OWNERS, *LISTS[-2:], EVENTS, DEVICE_INFOS):
         if resource is DEVICE_INFOS and not any(_NPU in one for one in objects):
             continue
+        owner = resource in OWNERS
+        if owner and served is not None and f"{resource.group}/{resource.version}" not in served:
+            continue
         name = f"{resource.plural}.{resource.group}".rstrip(".")
+        if name in versions:
+            # Another version of the same objects.
+            continue
         where = f" in {resource.namespace}" if resource.namespace else ""
         try:
             found, versions[name] = _listed(connection, resource, progress, waiting)
@@ -208,7 +226,10 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
                 raise ClusterError(
                     f"{connection.cluster.server}: no {resource.plural}: not a Kubernetes API server"
                 ) from None
-            gaps.append(Notice("kind-not-served", f"the cluster has no {resource.kind} ({resource.api_version})", name))
+            if not owner:
+                gaps.append(
+                    Notice("kind-not-served", f"the cluster has no {resource.kind} ({resource.api_version})", name)
+                )
         except Forbidden as error:
             if resource.needed:
                 raise ClusterError(f"{error}; a ClusterRole with the rule {resource.rule} would allow it") from None
@@ -232,6 +253,16 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
 
 
+def _served_groups(connection: Connection) -> set[str] | None:
+    """The API groups that a cluster serves, each as ``group/version``; None if the user may not ask for them."""
+    try:
+        groups = mapping(connection.get("/apis")).get("groups")
+    except (NoSuchApi, Forbidden):
+        return None
+    rows = [mapping(one).get("versions") for one in groups] if isinstance(groups, list) else []
+    return {str(mapping(one).get("groupVersion")) for row in rows if isinstance(row, list) for one in row}
+
+
 def _listed(
     connection: Connection, resource: Resource, progress: Progress | None, waiting: WaitingObjects
 ) -> tuple[list[bytes], str]:
@@ -241,7 +272,7 @@ def _listed(
     """
 
     def keep(item: Mapping[str, Any]) -> bytes | None:
-        waiting.see(resource.kind, item)
+        waiting.see(resource, item)
         if resource is EVENTS and not waiting.concerns(item):
             return None
         if resource is DEVICE_INFOS and not _name_of(item).startswith(DEVICE_INFO_PREFIX):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import orjson
 
 from workbench.errors import ClusterError, StoreError
 from workbench.live.kubernetes.connection import Connection, Forbidden
+from workbench.optional import optional
+
+with optional("live"):
+    import httpx
 
 __all__ = ["JSON_PATCH", "MERGE_PATCH", "Writer"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -75,16 +76,23 @@ def node_classes(
     distinct, inverse = unique_rows(state)
     rooms = [_room(row, rows[:, asked], gpus, counts) for row in distinct]
     known = bool(snapshot.matrices) and int(gpus.max(initial=0)) > 0
+    # Nodes with equal rows here share all but what the group holds already: each kind is looked at once.
+    total = snapshot.gpu_total
+    table = np.column_stack([inverse, snapshot.node_matrix, free.view(np.int64), total.view(np.int64)])
+    _, kind_of = unique_rows(table)
+    first = np.unique(kind_of, return_index=True)[1].tolist()
+    keys: list[tuple[tuple[Pods, ...], int, int, int]] = []
+    for node in first:
+        room = rooms[int(inverse[node])]
+        matrix = matrix_for(request, node) if known and len(room) > 1 else None
+        number = -1 if matrix is None else int(snapshot.node_matrix[node])
+        keys.append((room, int(n_free[node]), number, words_to_mask(free[node]) if number >= 0 else 0))
     found: dict[tuple[tuple[Pods, ...], int, int, int, int], list[int]] = {}
     rank = snapshot.topology.node_rank
-    for node in np.argsort(rank).tolist():
-        room = rooms[int(inverse[node])]
-        if len(room) > 1:
-            matrix = matrix_for(request, node) if known else None
-            number = -1 if matrix is None else int(snapshot.node_matrix[node])
-            mask = words_to_mask(free[node]) if number >= 0 else 0
-            held = members.get(node, 0)
-            found.setdefault((room, int(n_free[node]), number, mask, held), []).append(node)
+    order = np.argsort(rank)
+    for node, kind in zip(order.tolist(), kind_of[order].tolist(), strict=True):
+        if len(keys[kind][0]) > 1:
+            found.setdefault((*keys[kind], members.get(node, 0)), []).append(node)
     classes = []
     for (room, count, number, mask, held), nodes in found.items():
         matrix = snapshot.matrices[number] if number >= 0 else None
@@ -108,7 +116,8 @@ def _values(
     those that the group holds already. A number that no mixture of pods takes gets the next lower number's
     bottleneck.
     """
-    taken = {int(np.dot(pods, gpus)) for pods in room}
+    asked = gpus.tolist()
+    taken = {sum(map(mul, pods, asked)) for pods in room}
     values: list[float] = []
     for k in range(count + 1):
         values.append(choice.value(matrix, mask, k, held) if k in taken else values[-1])

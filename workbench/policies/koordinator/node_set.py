@@ -6,13 +6,20 @@ that of docs/reference/gpu-topology.md, section A3.
 
 from __future__ import annotations
 
-import bisect
+import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 __all__ = ["NodeClass", "NodeSet", "choose_nodes"]
 
 Pods = tuple[int, ...]
+
+#: Pods that a node takes, none if it takes none; pods that are left then, and their number.
+_Deal = tuple[Pods, Pods, int]
+#: Nodes with what they take, the last one first: sets that begin alike share their beginning.
+_Places = tuple["_Places", int, Pods] | None
+_State = tuple[int, _Places]
 
 # Work before the search gives up proving that its node set is the best: partial solutions, large ones counting more.
 _MOST_WORK = 300_000
@@ -87,12 +94,13 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     set apart from bandwidth, or the set that fills one node after another.
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
+    group = _Group(classes, counts, gpus)
     offers = _offers(classes, gpus, -float("inf"))
     greedy = _fullest_first(classes, offers, counts, gpus)
     limit = min(sum(counts), len(greedy)) if greedy is not None else sum(counts)
     budget = _Budget(_MOST_WORK)
     try:
-        best = _search(classes, offers, counts, gpus, limit, budget)
+        best = _best(group, offers, limit, budget)
     except _OutOfWork:
         if greedy is None:
             return None
@@ -100,8 +108,24 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
         return NodeSet(_by_name(classes, greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
     if best is None:
         return None
-    best, proven = _widest(classes, counts, gpus, best, budget)
+    best, proven = _widest(group, best, budget)
     return NodeSet(_by_name(classes, best.places), best.free - wanted, proven)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The pods to place and the classes of nodes that may hold them, as `choose_nodes` is asked."""
+
+    classes: Sequence[NodeClass]
+    counts: Pods
+    gpus: Pods
+
+    @cached_property
+    def by_name(self) -> list[tuple[int, int, int]]:
+        """Rank of the name, index and class of every node, by name."""
+        return sorted(
+            (rank, node, i) for i, c in enumerate(self.classes) for rank, node in zip(c.ranks, c.nodes, strict=True)
+        )
 
 
 def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
@@ -134,12 +158,17 @@ class _NodeSet:
 
 def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
     """For each class of nodes, the largest sets of pods that a node holds with a bottleneck of ``floor`` or more."""
+    # Classes of other GPUs have rooms and verdicts in common, a handful of each.
+    known: dict[tuple[tuple[Pods, ...], tuple[bool, ...]], list[Pods]] = {}
     offers = []
     for c in classes:
-        kept = {pods for pods in c.room if c.values[_gpus(pods, gpus)] >= floor}
-        # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
-        largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
-        offers.append(sorted(largest, reverse=True))
+        fast = tuple([value >= floor for value in c.values])
+        if (c.room, fast) not in known:
+            kept = {pods for pods in c.room if fast[_gpus(pods, gpus)]}
+            # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
+            largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
+            known[c.room, fast] = sorted(largest, reverse=True)
+        offers.append(known[c.room, fast])
     return offers
 
 
@@ -152,78 +181,131 @@ def _gpus(pods: Pods, gpus: Pods) -> int:
     return sum(n * g for n, g in zip(pods, gpus, strict=True))
 
 
-def _search(
-    classes: Sequence[NodeClass],
-    offers: Sequence[Sequence[Pods]],
-    counts: Pods,
-    gpus: Pods,
-    limit: int,
-    budget: _Budget,
-) -> _NodeSet | None:
+def _best(group: _Group, offers: Sequence[Sequence[Pods]], limit: int, budget: _Budget) -> _NodeSet | None:
     """Find the best set of at most ``limit`` nodes by number of nodes, GPUs left over and names, not by bandwidth.
 
     ``offers`` lists for each class the combinations of pods that a node holds. None if there is no such set.
     """
-    # Largest offers first, so that what the classes still to come can hold bounds early.
-    order = sorted(
-        (i for i in range(len(classes)) if offers[i]),
-        key=lambda i: (-max(sum(q) for q in offers[i]), classes[i].ranks[0]),
-    )
-    most_after = [max((sum(q) for i in order[at:] for q in offers[i]), default=0) for at in range(len(order) + 1)]
-    # (nodes used, pods to place) -> (GPUs free on the nodes, ranks of their names, places)
-    states: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {(0, counts): (0, (), ())}
-    for at, number in enumerate(order):
+    classes = group.classes
+    if len(group.counts) > 1 or any(len(some) > 1 for some in offers):
+        return _search(classes, offers, group.counts, limit, budget)
+    # Pods of one shape: nodes with equal offers and as many free GPUs differ in their names alone, whatever their
+    # links, and of such nodes those with the smallest names are taken first: they are one class of the search.
+    alike: dict[tuple[Pods, int], tuple[list[int], list[int]]] = {}
+    lists = [
+        alike.setdefault((*some, c.free), ([], [])) if some else None for c, some in zip(classes, offers, strict=True)
+    ]
+    for rank, node, i in group.by_name:
+        if (mine := lists[i]) is not None:
+            mine[0].append(rank)
+            mine[1].append(node)
+    merged = [NodeClass(tuple(nodes), tuple(ranks), free, (), ()) for (_, free), (ranks, nodes) in alike.items()]
+    found = _search(merged, [[offer] for offer, _ in alike], group.counts, limit, budget)
+    if found is None:
+        return None
+    # The node that is not filled is the last one in the order of the classes as they were given.
+    chosen = {node for node, _ in found.places}
+    order = _in_turn(classes, offers)
+    turn = {i: at for at, i in enumerate(order)}
+    rest, places = group.counts, []
+    in_turn = sorted((turn[i], rank, node) for rank, node, i in group.by_name if node in chosen)
+    for at, _, node in in_turn:
+        taken, rest, _ = _deal(offers[order[at]][0], rest)
+        places.append((node, taken))
+    return replace(found, places=tuple(places))
+
+
+def _in_turn(classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]]) -> list[int]:
+    """Classes with the largest offers first, so that what those still to come can hold bounds early."""
+    largest = {i: max(map(sum, some)) for i, some in enumerate(offers) if some}
+    return sorted(largest, key=lambda i: (-largest[i], classes[i].ranks[0]))
+
+
+def _search(
+    classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, limit: int, budget: _Budget
+) -> _NodeSet | None:
+    """As `_best`, for pods of any shapes."""
+    order = _in_turn(classes, offers)
+    top = max((max(classes[i].ranks) for i in order), default=0) + 1
+    # What is known of each offer: by the pods to place, the pods that the node takes and those that are left.
+    deals: dict[Pods, dict[Pods, _Deal]] = {offer: {} for i in order for offer in offers[i]}
+    # (nodes used, pods to place) -> (cost of the best such nodes, places on them)
+    states: dict[tuple[int, Pods], _State] = {(0, counts): (0, None)}
+    done: dict[int, _State] = {} if any(counts) else {0: (0, None)}
+    most = -1
+    for number in order:
         some = classes[number]
+        if most != (largest := max(map(sum, offers[number]))):
+            most = largest
+            # What even the largest offers cannot complete now they never will: later ones are no larger.
+            states = {key: state for key, state in states.items() if (limit - key[0]) * most >= sum(key[1]) > 0}
+            if not states:
+                break
+        known = [(offer, deals[offer]) for offer in offers[number]]
         fresh = states
         for node, rank in zip(some.nodes, some.ranks, strict=True):
-            grown: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {}
-            for (used, rest), (free, ranks, places) in fresh.items():
-                if used >= limit or not any(rest) or (limit - used) * most_after[at] < sum(rest):
-                    continue
-                for offer in offers[number]:
-                    taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
-                    if not any(taken):
+            # One number to compare by GPUs, then by names. Each name is a bit, the smaller the name, the higher: of two
+            # sets of as many names, the one whose sorted ranks come first has the larger sum, and the smaller cost.
+            cost = (some.free << top) - (1 << (top - 1 - rank))
+            grown: dict[tuple[int, Pods], _State] = {}
+            work = 0
+            for (used, rest), (before, places) in fresh.items():
+                for offer, by_rest in known:
+                    deal = by_rest.get(rest)
+                    if deal is None:
+                        deal = by_rest[rest] = _deal(offer, rest)
+                    taken, left, n_left = deal
+                    if not taken:
                         continue
-                    budget.spend(1 + used // 16)
-                    key = (used + 1, tuple(a - b for a, b in zip(rest, taken, strict=True)))
-                    value = (free + some.free, _with(ranks, rank), (*places, (node, taken)))
-                    if key not in grown or value[:2] < grown[key][:2]:
-                        grown[key] = value
+                    work += 1 + used // 16
+                    total = before + cost
+                    if not n_left:
+                        if used + 1 not in done or total < done[used + 1][0]:
+                            done[used + 1] = total, (places, node, taken)
+                    elif (limit - used - 1) * most >= n_left:
+                        key = (used + 1, left)
+                        if key not in grown or total < grown[key][0]:
+                            grown[key] = total, (places, node, taken)
+            budget.spend(work)
             if not grown:
                 break
             # What another node of the class adds starts from here; all of it is open to the classes that follow.
-            if fresh is states:
-                states = dict(states)
-            for key, value in grown.items():
-                if key not in states or value[:2] < states[key][:2]:
-                    states[key] = value
+            for key, state in grown.items():
+                if key not in states or state[0] < states[key][0]:
+                    states[key] = state
             fresh = grown
-    nothing = (0,) * len(counts)
-    done = [(used, *value) for (used, rest), value in states.items() if rest == nothing]
     if not done:
         return None
-    used, free, _, places = min(done, key=lambda state: state[:3])
-    return _NodeSet(used, free, places)
+    used = min(done)
+    total, places = done[used]
+    return _NodeSet(used, -(-total >> top), _listed(places))
 
 
-def _with(ranks: Pods, rank: int) -> Pods:
-    at = bisect.bisect(ranks, rank)
-    return (*ranks[:at], rank, *ranks[at:])
+def _deal(offer: Pods, rest: Pods) -> _Deal:
+    taken = tuple(map(min, offer, rest))
+    left = tuple(map(int.__sub__, rest, taken))
+    return taken if any(taken) else (), left, sum(left)
 
 
-def _widest(
-    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _NodeSet, budget: _Budget
-) -> tuple[_NodeSet, bool]:
+def _listed(places: _Places) -> tuple[tuple[int, Pods], ...]:
+    listed = []
+    while places is not None:
+        places, node, taken = places
+        listed.append((node, taken))
+    return tuple(reversed(listed))
+
+
+def _widest(group: _Group, best: _NodeSet, budget: _Budget) -> tuple[_NodeSet, bool]:
     """Find the set with the best worst node bandwidth among those with as few nodes and spare GPUs as ``best``.
 
     Also returns whether the answer is proven (the budget of steps sufficed).
     """
 
     def with_floor(floor: float) -> _NodeSet | None:
-        found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
+        found = _best(group, _offers(group.classes, group.gpus, floor), best.used, budget)
         return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
 
-    floors = sorted({value for c in classes for value in c.values})
+    floors = sorted({value for c in group.classes for value in c.values})
     try:
         return _last(floors, with_floor) or best, True
     except _OutOfWork:
@@ -254,22 +336,27 @@ def _fullest_first(
 
     The last node is the tightest that takes all.
     """
+    # Nodes with equal offers differ in their free GPUs and names alone: only the first of them can be the best.
+    waiting: dict[tuple[Pods, ...], list[tuple[int, int, int, int]]] = {}
+    for i, c in enumerate(classes):
+        waiting.setdefault(tuple(offers[i]), []).append((c.free, c.ranks[0], i, 0))
+    for heap in waiting.values():
+        heapq.heapify(heap)
     rest, places = counts, []
-    used = [0] * len(classes)
     while any(rest):
-        best: tuple[tuple[int, int, int, int], int, Pods] | None = None
-        for i, c in enumerate(classes):
-            if used[i] == len(c.nodes):
-                continue
-            for offer in offers[i]:
-                taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
-                key = (-_gpus(taken, gpus), -sum(taken), c.free, c.ranks[used[i]])
+        best: tuple[tuple[int, int, int, int], tuple[Pods, ...], Pods] | None = None
+        for kind, heap in waiting.items():
+            for offer in kind if heap else ():
+                taken = tuple(map(min, offer, rest))
+                key = (-_gpus(taken, gpus), -sum(taken), *heap[0][:2])
                 if any(taken) and (best is None or key < best[0]):
-                    best = key, i, taken
+                    best = key, kind, taken
         if best is None:
             return None
-        _, i, taken = best
-        places.append((classes[i].nodes[used[i]], taken))
-        used[i] += 1
+        _, kind, taken = best
+        free, _, i, at = heapq.heappop(waiting[kind])
+        places.append((classes[i].nodes[at], taken))
+        if at + 1 < len(classes[i].nodes):
+            heapq.heappush(waiting[kind], (free, classes[i].ranks[at + 1], i, at + 1))
         rest = tuple(a - b for a, b in zip(rest, taken, strict=True))
     return places

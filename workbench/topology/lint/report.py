@@ -109,6 +109,12 @@ def lint(
         No such rule.
     InputError
         Something that is no topology.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.lint(wb.generate_scenario("three-level-tree"))
+    LintReport(0 errors, 0 warnings, 0 notes; 7 HyperNodes, 8 nodes)
     """
     rules = choose_rules(only, ignore)
     subject = _subject(what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,37 +60,70 @@ def compiled_search(
     fading : Fading, optional
         Score by which pods without a topology constraint prefer full HyperNodes; None: it is off.
     """
-    request, subs, record = asked.request, asked.subs, asked.record
-    gang, snapshot, demand = request.gang, request.snapshot, request.demand
-    topology, roles, s = snapshot.topology, demand.roles, len(subs.names)
+    snapshot = asked.request.snapshot
     pad = _as_it_is if seen.columns is snapshot.resources else seen.pad
-    progress, minimum = request.start, min_resources(gang, snapshot.resources)
-    all_needed = progress.min_available == progress.total
-    job = JobColumns(
+    untouched = seen.idle is snapshot.idle and seen.used is snapshot.used
+    nodes = Nodes(
+        seen.idle,
+        seen.used,
+        seen.allocatable,
+        pad(domain_used(asked.request)),
+        pad(snapshot.domain_allocatable),
+        pad(snapshot.domain_idle),
+        snapshot.node_states if untouched else None,
+    )
+    return TwoLevel(
+        snapshot.topology.domain_tree,
+        nodes,
+        shapes_of(context, seen.rows),
+        _job_columns(asked, pad),
+        _sub_job_columns(asked, pad, order),
+        weights=context.weights,
+        scores=scores,
+        packing=packing,
+        scale=scale,
+        fading=fading,
+    )
+
+
+def _all_needed(asked: SearchQuery) -> bool:
+    return asked.request.start.min_available == asked.request.start.total
+
+
+def _job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs]) -> JobColumns:
+    gang, progress, roles = asked.request.gang, asked.request.start, asked.request.demand.roles
+    minimum = min_resources(gang, asked.request.snapshot.resources)
+    return JobColumns(
         left=_of_roles(progress.left, roles),
         present=_of_roles(progress.present, roles) if any(progress.present) else None,
         minimums=_of_roles(progress.minimums, roles) if any(progress.minimums) else None,
         names=_names(gang, roles),
         min_available=progress.min_available,
         counted=progress.counted,
-        after_failure="stop" if all_needed else "by-minimums",
+        after_failure="stop" if _all_needed(asked) else "by-minimums",
         grouped=gang.sub_grouped,
         limit=asked.limits.job,
         minimum=None if minimum is None else pad(minimum),
-        record=record,
+        record=asked.record,
         wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64),
     )
+
+
+def _sub_job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs], order: Sequence[str]) -> SubJobColumns:
+    gang, subs, demand = asked.request.gang, asked.subs, asked.request.demand
+    s = len(subs.names)
     rank = None if s == 1 else ranks(gang.key, subs, "priority" in order)
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
-    columns = SubJobColumns(
+    stop = np.ones(s, dtype=np.bool_) if _all_needed(asked) else subs.min_available >= subs.total
+    return SubJobColumns(
         start=subs.start,
         shapes=subs.shapes,
         left=subs.left,
         min_available=subs.min_available,
         counted=subs.counted,
         total=np.maximum(subs.total, 1),
-        stop_after_failure=np.ones(s, dtype=np.bool_) if all_needed else subs.min_available >= subs.total,
+        stop_after_failure=stop,
         limit=limit_of,
         limited=limited,
         scored=subs.topology,
@@ -103,28 +136,6 @@ def compiled_search(
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else None,
         grade=before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.position_of_role[subs.runs[1]], subs.runs[2]),
-    )
-    untouched = seen.idle is snapshot.idle and seen.used is snapshot.used
-    nodes = Nodes(
-        seen.idle,
-        seen.used,
-        seen.allocatable,
-        pad(domain_used(request)),
-        pad(snapshot.domain_allocatable),
-        pad(snapshot.domain_idle),
-        snapshot.node_states if untouched else None,
-    )
-    return TwoLevel(
-        topology.domain_tree,
-        nodes,
-        shapes_of(context, seen.rows),
-        job,
-        columns,
-        weights=context.weights,
-        scores=scores,
-        packing=packing,
-        scale=scale,
-        fading=fading,
     )
 
 

@@ -160,7 +160,7 @@ class SearchStream(Stream):
 
     def adopt(self, placement: Placement) -> None:
         super().adopt(placement)
-        self._note_taken(self._held[placement])
+        self._note_taken(self._held[id(placement)][1])
 
     def _note_taken(self, taken: list[Taken]) -> None:
         """Tell the kept searches of changes that the ledger has already."""

@@ -1,0 +1,53 @@
+"""`reported`: the progress of long calls, as a bar or to a function of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["Progress", "ProgressOption", "reported"]
+
+#: (steps done, steps in all, name of the step).
+Progress = Callable[[int, int, str], None]
+#: What long calls take as ``progress``: True for a bar, a function, or None (False) for nothing.
+ProgressOption = bool | Progress | None
+
+
+@contextmanager
+def reported(progress: ProgressOption) -> Iterator[Progress | None]:
+    """Show a bar if one was asked for, until the block ends.
+
+    Parameters
+    ----------
+    progress : bool or callable, optional
+        True: a bar of tqdm where it is installed, else of rich; both show themselves in a notebook, too. A function is
+        handed on as it is.
+
+    Yields
+    ------
+    callable or None
+        To be called with each step; None: nobody wants to know.
+    """
+    if progress is not True:
+        yield progress or None
+    elif find_spec("tqdm") is not None:
+        with import_module("tqdm.auto").tqdm() as bar:
+            yield _steps_of_tqdm(bar)
+    else:
+        from rich.progress import Progress as Bar
+
+        with Bar(transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, name: bar.update(task, completed=done, total=total, description=name)
+
+
+def _steps_of_tqdm(bar: Any) -> Progress:
+    def step(done: int, total: int, name: str) -> None:
+        bar.total = total
+        bar.set_description_str(name, refresh=False)
+        bar.update(done - bar.n)
+
+    return step

@@ -1,0 +1,42 @@
+"""`load`: the clusters, jobs and matrices that come with the package, by name."""
+
+from __future__ import annotations
+
+from workbench.errors import UnknownNameError
+from workbench.formats.file_bytes import DATA
+from workbench.formats.load import load as load_paths
+from workbench.model.snapshot import Scenario
+
+__all__ = ["load"]
+
+
+def load(name: str) -> Scenario:
+    """Read a cluster that comes with the package, with its jobs.
+
+    Parameters
+    ----------
+    name : str
+        A folder of the data, such as ``demo``: eight nodes in three tiers with four jobs. Its files are those that the
+        path ``datasets/NAME`` means in commands and in `workbench.load`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    UnknownNameError
+        No such folder.
+    InputError
+        The folder holds no cluster, but a table.
+
+    Examples
+    --------
+    >>> import workbench
+    >>> workbench.datasets.load("demo").snapshot.topology
+    Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
+    """
+    known = sorted(folder.name for folder in DATA.iterdir() if folder.is_dir())
+    if name not in known:
+        raise UnknownNameError("dataset", name, known)
+    return load_paths(DATA / name)

@@ -1,0 +1,83 @@
+"""`extras_of_templates`: what the pod templates of an object request of single schedulers, as extras of its gang.
+
+Jobs of Volcano, Deployments and all top owners pass their templates here, so that a reader of annotations or labels is
+written once, for all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workbench.jobs.roles import JOB_CLASS_LABEL, first_gang_groups, first_gather, read_gpu_group
+from workbench.model.extras import AscendWish, Extra, KoordinatorWish
+from workbench.model.notice import Notice
+from workbench.objects.metadata import Metadata
+from workbench.objects.pod import PodTemplate
+
+__all__ = ["RoleTemplate", "extras_of_templates"]
+
+
+@dataclass(frozen=True)
+class RoleTemplate:
+    """The pod template of one role of a gang.
+
+    Attributes
+    ----------
+    role : str
+        Name of the role.
+    pods : int
+        Pods that the object makes of the template, running ones included.
+    template : PodTemplate
+        Labels, annotations, node selector and affinity.
+    pod_index_label : str
+        Label with which the controller numbers the pods; empty: it does not.
+    sub_group_label : str
+        Label with which the controller numbers equal parts of the role, such as the Jobs of an entry of a JobSet;
+        empty: the role has no parts.
+    sub_groups : int
+        Number of these parts; 0: the role has none.
+    """
+
+    role: str
+    pods: int
+    template: PodTemplate
+    pod_index_label: str = ""
+    sub_group_label: str = ""
+    sub_groups: int = 0
+
+
+#: Reads one extra of the owner's metadata and templates; notices about what cannot be read are appended to the list.
+_Reader = Callable[[Metadata, Sequence[RoleTemplate], list[Notice]], Extra]
+
+
+def extras_of_templates(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice]) -> list[Extra]:
+    """The extras that follow from the metadata of an object and from its pod templates.
+
+    Parameters
+    ----------
+    owner : Metadata
+        Of the object that has the templates.
+    roles : sequence of RoleTemplate
+    notes : list of Notice
+        Receives notices about annotations and labels that cannot be read.
+    """
+    return [read(owner, roles, notes) for read in _READERS]
+
+
+def _koordinator(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice]) -> Extra:
+    groups = {read_gpu_group(role.template.labels, notes) for role in roles}
+    annotations = [owner.annotations, *(role.template.annotations for role in roles)]
+    return KoordinatorWish(
+        gpu_group=groups.pop() if len(groups) == 1 else None,
+        gather=first_gather(annotations, notes),
+        gang_groups=first_gang_groups(annotations, notes),
+    )
+
+
+def _ascend(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice]) -> Extra:
+    labels = [owner.labels, *(role.template.labels for role in roles)]
+    return AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), ""))
+
+
+_READERS: tuple[_Reader, ...] = (_koordinator, _ascend)

@@ -1,0 +1,163 @@
+"""`TopOwner`: an object whose controllers make the pods of gangs, such as a JobSet, and readers that its kinds share.
+
+It stands at the top of a chain of owners: a JobSet owns Jobs, which own pods.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.notice import Notice
+from workbench.objects.fields import MOST_PODS, child, get_count, get_map, get_text, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.pod import PodTemplate, read_template
+from workbench.objects.status_condition import read_status_conditions
+
+__all__ = [
+    "KUEUE_QUEUE_LABEL",
+    "TopOwner",
+    "check_total",
+    "get_pods",
+    "has_condition",
+    "owner_metadata",
+    "read_role_template",
+]
+
+#: Label of an object that waits until Kueue admits it: its LocalQueue.
+KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+@dataclass(frozen=True)
+class TopOwner(ABC):
+    """Base class of the kinds whose controllers make the pods of gangs: a frozen dataclass for each kind.
+
+    A kind is read once it has a row in `workbench.objects.top_owner_kinds`, and becomes gangs by its row in
+    `workbench.jobs.owned.rules`.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    kind : str
+        Kind in keys and answers: that of the manifest, but ``BatchJob`` for the Job of Kubernetes, since ``Job`` is
+        Volcano's.
+    suspended : bool
+        The object asks its controller for no pods (spec.suspend).
+    finished : bool
+        The object has succeeded or failed: no pod is made any more.
+    notes : tuple of Notice
+        What the manifest leaves out, and what stands for it.
+    """
+
+    metadata: Metadata
+    kind: str
+    suspended: bool
+    finished: bool
+    notes: tuple[Notice, ...]
+
+    @property
+    def key(self) -> str:
+        """The object's name among the objects of all kinds: ``Kind namespace/name``."""
+        return f"{self.kind} {self.metadata.key}"
+
+    @property
+    @abstractmethod
+    def templates(self) -> tuple[PodTemplate, ...]:
+        """The pod templates, in the order of the object."""
+
+    @property
+    def schedulers(self) -> tuple[str, ...]:
+        """The schedulers that the pods ask for; an empty text for pods that name none."""
+        return tuple(template.spec.scheduler for template in self.templates)
+
+    @property
+    def held(self) -> bool:
+        """Whether nobody waits for pods: the object is suspended in a cluster, and not for Kueue to admit it.
+
+        A suspended manifest that no cluster has stored is read as it will be once it is resumed.
+        """
+        return self.suspended and self.metadata.stored and KUEUE_QUEUE_LABEL not in self.metadata.labels
+
+
+def owner_metadata(data: Mapping[str, Any], notes: list[Notice]) -> Metadata:
+    """Metadata of an object that may have metadata.generateName instead of a name.
+
+    The beginning of the name then stands for the name, and a notice is appended to `notes`.
+
+    Raises
+    ------
+    InputError
+        Neither a name nor its beginning, or a field of the wrong type.
+    """
+    metadata = get_map(data, "metadata", "")
+    prefix = get_text(metadata, "generateName", "metadata")
+    if metadata.get("name") or not prefix:
+        return read_metadata(data, namespaced=True)
+    name = prefix.rstrip("-.") or prefix
+    text = f"metadata.name is missing: the cluster will make it of generateName {prefix!r}; {name!r} stands for it"
+    notes.append(Notice("generated-name", text, "metadata.generateName"))
+    return read_metadata({**data, "metadata": {**metadata, "name": name}}, namespaced=True)
+
+
+def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice], key: str = "template") -> PodTemplate:
+    """Read the pod template of a role; without containers, as in a sketch, a notice is appended to `notes`.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the template.
+    where : str
+        Path of `data`.
+    notes : list of Notice
+    key : str
+        Name of the field.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    written = get_map(data, key, where)
+    if not get_map(written, "spec", child(where, key)).get("containers"):
+        path = child(where, f"{key}.spec.containers")
+        notes.append(Notice("no-containers", f"{path} is missing: the requests of these pods count as none", path))
+    return read_template(data, where, key)
+
+
+def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least: int = 0) -> int:
+    """Read a number of pods, replicas or hosts of at least `least`.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`.
+    default : int
+        Value where absent.
+    least : int
+
+    Raises
+    ------
+    InputError
+        Another type, fewer than `least` or more than a million.
+    """
+    number = get_count(data, key, where, default)
+    if number < least:
+        raise wrong(child(where, key), number, f"{least} or more")
+    return number
+
+
+def check_total(pods: int, where: str) -> None:
+    """Raise InputError for the field at `where` if an object asks for more than a million pods in all."""
+    if pods > MOST_PODS:
+        raise wrong(where, pods, f"at most {MOST_PODS} pods in all")
+
+
+def has_condition(data: Mapping[str, Any], types: Collection[str]) -> bool:
+    """Whether a condition of one of these types holds in the status of a parsed manifest."""
+    return any(one.type in types and one.status == "True" for one in read_status_conditions(data))

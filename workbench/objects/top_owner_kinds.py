@@ -1,0 +1,31 @@
+"""`TOP_OWNERS`: the table of functions that read each kind of top owner, by API group and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.objects.batch_job import read_batch_job
+from workbench.objects.job_set import read_job_set
+from workbench.objects.kubeflow_job import KUBEFLOW_KINDS, read_kubeflow_job
+from workbench.objects.leader_worker_set import read_leader_worker_set
+from workbench.objects.ray_cluster import read_ray_cluster, read_ray_job
+from workbench.objects.top_owner import TopOwner
+
+__all__ = ["TOP_OWNERS", "top_owner_reader"]
+
+_Read = Callable[[Mapping[str, Any]], TopOwner]
+
+TOP_OWNERS: Mapping[tuple[str, str], _Read] = {
+    ("batch", "Job"): read_batch_job,
+    ("jobset.x-k8s.io", "JobSet"): read_job_set,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): read_leader_worker_set,
+    ("ray.io", "RayCluster"): read_ray_cluster,
+    ("ray.io", "RayJob"): read_ray_job,
+    **{("kubeflow.org", kind): read_kubeflow_job for kind in KUBEFLOW_KINDS},
+}
+
+
+def top_owner_reader(data: Mapping[str, Any]) -> _Read | None:
+    """The function that reads a parsed manifest as a top owner; None if it is an object of another kind."""
+    return TOP_OWNERS.get((str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))))

@@ -1,0 +1,100 @@
+"""`FlavorSnapshot`: the nodes of one flavor, as a topology tree with its usage.
+
+Source: Kueue 0.19, pkg/cache/scheduler/tas_nodes_cache.go and tas_flavor_snapshot.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.policies.kueue.domain_tree import Path
+from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.leaf_conditions import LeafConditions
+from workbench.policies.kueue.leaves import Leaves, leaf_id
+from workbench.policies.kueue.topology_snapshot import PODS, TopologySnapshot, usage_of
+from workbench.policies.kueue.values import Flavor, Node
+
+__all__ = ["FlavorSnapshot", "is_node_of_flavor", "usage_of"]
+
+
+def is_node_of_flavor(node: Node, node_labels: Mapping[str, str], levels: Sequence[str]) -> bool:
+    """Whether pods of a flavor may go to a node: it is ready and not cordoned, has the labels and a value per level."""
+    if not node.ready or node.unschedulable:
+        return False
+    labels = node.labels
+    return all(labels.get(key) == value for key, value in node_labels.items()) and all(key in labels for key in levels)
+
+
+class FlavorSnapshot(TopologySnapshot):
+    """Free capacity of the nodes of one flavor, in the tree of its topology; changed by `add` and `remove`.
+
+    Nodes with equal values at all levels are one leaf, and so are nodes with one hostname; a leaf has the path, labels
+    and taints of its first node.
+
+    Parameters
+    ----------
+    levels : sequence of str
+        Node label keys, widest first.
+    flavor : Flavor
+        `flavor.topology` is the name of the topology in messages.
+    nodes : sequence of Node
+        All nodes of the cluster; those that are no nodes of the flavor are left out.
+    gates : Gates, optional
+        None: the defaults.
+    held : sequence of (str, mapping of str to int)
+        For each running pod that Kueue does not place by topology: its node and its requests.
+
+    Attributes
+    ----------
+    nodes : tuple of tuple of Node
+        Nodes of each leaf.
+    """
+
+    def __init__(
+        self,
+        levels: Sequence[str],
+        flavor: Flavor,
+        nodes: Sequence[Node],
+        gates: Gates | None = None,
+        held: Sequence[tuple[str, Mapping[str, int]]] = (),
+    ) -> None:
+        by_id: dict[str, list[Node]] = {}
+        path_of: dict[str, Path] = {}
+        by_host = levels[-1] == HOSTNAME_LABEL
+        for node in nodes:
+            if is_node_of_flavor(node, flavor.node_labels, levels):
+                path = tuple([node.labels[key] for key in levels])
+                key = leaf_id(path[-1:] if by_host else path)
+                path_of.setdefault(key, path)
+                by_id.setdefault(key, []).append(node)
+        leaves = Leaves.of(levels, path_of)
+        self.nodes = tuple([tuple(by_id[key]) for key in leaves.leaf_of])
+        names = {name for members in self.nodes for node in members for name in node.allocatable}
+        columns = {name: column for column, name in enumerate(sorted(names | {PODS}))}
+        capacity = np.zeros((leaves.count, len(columns)), dtype=np.int64)
+        super().__init__(leaves, flavor, gates or Gates(), columns, capacity)
+        leaf_of_node = {}
+        for leaf, members in enumerate(self.nodes):
+            for node in members:
+                leaf_of_node[node.name] = leaf
+                for name, amount in node.allocatable.items():
+                    capacity[leaf, columns[name]] += amount
+        for name, requests in held:
+            if name in leaf_of_node:
+                self._change(capacity, leaf_of_node[name], requests, -1)
+
+    @property
+    def conditions(self) -> LeafConditions | None:
+        """Labels and taints of each leaf's first node; None if leaves are no single nodes."""
+        return self._conditions if self.leaves.by_host else None
+
+    @cached_property
+    def _conditions(self) -> LeafConditions:
+        first = [members[0] for members in self.nodes]
+        labels = NodeLabels.from_rows([node.name for node in first], [node.labels for node in first])
+        return LeafConditions(labels, NodeTaints.from_rows([node.taints for node in first]))
