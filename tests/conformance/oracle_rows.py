@@ -48,6 +48,10 @@ IN_PART = {
     ("communication", "rates"): "the kernel gives the rates; a case may name the ends of a flow in a tree of switches",
     ("gpu", "allocate"): "partitions are the policy's; scopes, shares and NICs need devices that snapshots lack",
     (
+        "kube-scheduler",
+        "gang-flow",
+    ): "who may be tried is the policy's; pods are bound at once, so none waits for a permit",
+    (
         "switch-affinity",
         "derive-states",
     ): "states are the snapshot's; marks of a job that starts follow the definitions",

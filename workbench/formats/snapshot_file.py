@@ -37,7 +37,7 @@ from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_bool, get_int, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.pod_rules_manifest import pod_rules_manifest
 
@@ -502,7 +502,17 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", _TERMINATING, "gpu_group", "rules"):
+        if key in (
+            "node",
+            "gpu_mask",
+            "gpu_milli",
+            "requests",
+            "assumed",
+            _TERMINATING,
+            "gpu_group",
+            "rules",
+            "priority",
+        ):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -516,6 +526,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         assumed=_amounts(item, "assumed", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
         gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
+        priority=get_int(item, "priority", path) or 0,
         terminating=get_bool(item, _TERMINATING, path),
         rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),

@@ -185,6 +185,7 @@ def deal_gpus(
             gpu_group=gpu_group_of(pod.metadata.labels),
             assumed=pod.spec.assumed,
             rules=pod.spec.rules,
+            priority=pod.spec.priority or 0,
             uid=pod.metadata.uid,
             resource_version=pod.metadata.resource_version,
         )

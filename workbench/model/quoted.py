@@ -11,5 +11,7 @@ def quoted(reason: Notice) -> str:
     """The message of a reason, marked as a quotation if Volcano or the Kubernetes scheduler writes that sentence."""
     if reason.code == "gang-unschedulable":
         return f"Volcano writes: “{reason.message}”"
+    if reason.code == "pod-group-unschedulable":
+        return f"kube-scheduler writes: “{reason.message}”"
     # The number of nodes that its sentence speaks of.
     return f"Kubernetes writes: “{reason.message}”" if "nodes" in reason.numbers else reason.message

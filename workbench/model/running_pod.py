@@ -46,6 +46,8 @@ class RunningPod:
         Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
     rules : PodRules
         Its affinity to other pods, which schedulers consult for pods that come later.
+    priority : int
+        Priority that the API server gave it (spec.priority); 0: none.
     """
 
     namespace: str
@@ -67,6 +69,7 @@ class RunningPod:
     resource_version: str = ""
     gpu_milli: int = 0
     rules: PodRules = NO_RULES
+    priority: int = 0
 
     def on(self, node: int) -> RunningPod:
         """The same pod on the node of another index."""

@@ -532,6 +532,7 @@ def running_pods(placement: Placement) -> list[RunningPod]:
                 # Binding a pod writes it: the resourceVersion that it waited with is out of date.
                 uid=ref.uid,
                 gpu_milli=ref.role.gpu_milli,
+                priority=ref.role.priority,
                 rules=ref.role.rules,
             )
         )

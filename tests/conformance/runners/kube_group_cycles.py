@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from workbench.policies.kube.groups.conditions import Condition, condition_after
+from workbench.policies.kube.groups.conditions import GroupCondition, condition_after
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome, PodOutcome, Trial
-from workbench.policies.kube.groups.hierarchy import PodGroup
-from workbench.policies.kube.groups.placements import Placement, Placements
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
+from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
 from workbench.policies.kube.groups.quorum import feasible
 from workbench.policies.kube.groups.submission import submit
 from workbench.policies.kube.groups.text import text_of
@@ -52,28 +52,28 @@ def register(runners: Runners) -> None:
 class Injected:
     """A scene whose answers a case gives."""
 
-    def __init__(self, case: Json, children: dict[str, list[PodGroup]], pods: dict[str, list[str]]) -> None:
+    def __init__(self, case: Json, children: dict[str, list[KubePodGroup]], pods: dict[str, list[str]]) -> None:
         self.case, self._children, self._pods = case, children, pods
         self.on_node: Counter[str] = Counter()
         self.trial = -1
         self.asked: Counter[int] = Counter()
 
-    def pods(self, group: PodGroup) -> Sequence[str]:
+    def pods(self, group: KubePodGroup) -> Sequence[str]:
         return self._pods.get(group.name, [])
 
-    def scheduled(self, group: PodGroup) -> int:
+    def scheduled(self, group: KubePodGroup) -> int:
         return 0
 
-    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+    def children(self, group: KubePodGroup) -> Sequence[KubePodGroup]:
         return self._children.get(group.name, [])
 
-    def runs(self, group: PodGroup) -> Sequence[Sequence[str]]:
+    def runs(self, group: KubePodGroup) -> Sequence[Sequence[str]]:
         return [[pod] for pod in self.pods(group)]
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[str]]) -> None:
+    def alike(self, group: KubePodGroup, placements: Sequence[GroupPlacement[Sequence[str]]]) -> None:
         return None
 
-    def complete(self, trial: Trial[str, str]) -> None: ...
+    def complete(self, trial: Trial[str, str, Sequence[str]]) -> None: ...
 
     def place(self, run: Sequence[str], nodes: Sequence[str]) -> list[PodOutcome[str]]:
         (pod,) = run
@@ -99,7 +99,7 @@ class Injected:
     def forget(self, pod: str, node: str) -> None:
         self.on_node[node] -= 1
 
-    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+    def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         if "feasible" not in self.case:
             return feasible(group, placed, remaining)
         answers = self.case["feasible"]
@@ -110,19 +110,19 @@ class Injected:
         code = Code(answers[turn] if turn < len(answers) else "Success")
         return Status(code, () if code is Code.SUCCESS else ("injected placementFeasible status",))
 
-    def placements(self, group: PodGroup, nodes: Sequence[str]) -> Placements[str]:
+    def placements(self, group: KubePodGroup, nodes: Sequence[str]) -> GroupPlacements[Sequence[str]]:
         code = Code(self.case.get("generate_status", {}).get(group.name, "Success"))
         if code is not Code.SUCCESS:
             message = self.case.get("generate_message", {}).get(group.name, "")
-            return Placements(status=Status(code, (message,)))
+            return GroupPlacements(status=Status(code, (message,)))
         if "placements" not in self.case:
-            return Placements((Placement("", nodes),))
+            return GroupPlacements((GroupPlacement("", nodes),))
         inside = set(nodes)
         given = self.case["placements"].get(group.name, {})
-        cut = [Placement(name, [node for node in given[name] if node in inside]) for name in sorted(given)]
-        return Placements(tuple(each for each in cut if each.nodes))
+        cut = [GroupPlacement(name, [node for node in given[name] if node in inside]) for name in sorted(given)]
+        return GroupPlacements(tuple(each for each in cut if each.nodes))
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[str, str]]) -> Status:
+    def score(self, group: KubePodGroup, trials: Sequence[Trial[str, str, Sequence[str]]]) -> Status:
         totals = [0] * len(trials)
         for plugin in self.case["scores"]:
             for position, trial in enumerate(trials):
@@ -135,20 +135,20 @@ class Injected:
             trial.total = total
         return Status()
 
-    def begin(self, group: PodGroup, placement: Placement[str]) -> None:
+    def begin(self, group: KubePodGroup, placement: GroupPlacement[Sequence[str]]) -> None:
         self.trial += 1
 
 
-def grow(node: Json, children: dict[str, list[PodGroup]], pods: dict[str, list[str]]) -> PodGroup:
+def grow(node: Json, children: dict[str, list[KubePodGroup]], pods: dict[str, list[str]]) -> KubePodGroup:
     """The group at the root of a tree; what is below it goes into the two mappings."""
     below = node.get("children", [])
     children[node["name"]] = [grow(child, children, pods) for child in below]
     if "pods" in node:
         pods[node["name"]] = node["pods"]
-    return PodGroup(node["name"], composite=bool(below), min_count=node.get("gang"))
+    return KubePodGroup(node["name"], composite=bool(below), min_count=node.get("gang"))
 
 
-def statuses(outcome: GroupOutcome[str, str]) -> Json:
+def statuses(outcome: GroupOutcome[str, str, Sequence[str]]) -> Json:
     """Status and placement of each pod that was tried."""
     found = {}
     for each in outcome.walk():
@@ -161,13 +161,13 @@ def statuses(outcome: GroupOutcome[str, str]) -> Json:
 
 def one_node(given: Json, want: Json) -> None:
     scene = Injected(given, {}, {"pg": given["pods"]})
-    outcome = GroupCycle(scene, by_placement=False).run(PodGroup("pg"), ["node"])
+    outcome = GroupCycle(scene, by_placement=False).run(KubePodGroup("pg"), ["node"])
     assert outcome.status.code.value == want["group"]
     assert {pod: each["status"] for pod, each in statuses(outcome).items()} == want["pods"]
 
 
 def placements(given: Json, want: Json) -> None:
-    children: dict[str, list[PodGroup]] = {}
+    children: dict[str, list[KubePodGroup]] = {}
     root = grow(given["tree"], children, {})
     outcome = GroupCycle(Injected(given, children, given["pods"])).run(root, given["nodes"])
     for name, code in want["status"].items():
@@ -183,7 +183,7 @@ def placements(given: Json, want: Json) -> None:
 
 
 def tree(given: Json, want: Json) -> None:
-    children: dict[str, list[PodGroup]] = {}
+    children: dict[str, list[KubePodGroup]] = {}
     pods: dict[str, list[str]] = {}
     root = grow(given["tree"], children, pods)
     outcome = GroupCycle(Injected(given, children, pods)).run(root, ["node"])
@@ -193,11 +193,11 @@ def tree(given: Json, want: Json) -> None:
     assert sorted(everything - set(placed)) == sorted(want["not_scheduled"])
 
 
-def condition(given: Json, generation: int = 0) -> Condition:
-    return Condition(given["status"], given["reason"], given["message"], generation, given["type"])
+def condition(given: Json, generation: int = 0) -> GroupCondition:
+    return GroupCondition(given["status"], given["reason"], given["message"], generation, given["type"])
 
 
-def shown(found: Condition, want: Json) -> Json:
+def shown(found: GroupCondition, want: Json) -> Json:
     """The keys of a condition that a case expects."""
     return {key: getattr(found, key) for key in want}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.policies.kube.groups.group_pods import GroupPod
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup, group_key
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.validation import MemberPod
 
 __all__ = ["groups_of", "hierarchy", "key_of", "member", "member_of", "pod_key"]
@@ -14,10 +14,10 @@ __all__ = ["groups_of", "hierarchy", "key_of", "member", "member_of", "pod_key"]
 Json = dict[str, Any]
 
 
-def groups_of(objects: Iterable[Json]) -> list[PodGroup]:
+def groups_of(objects: Iterable[Json]) -> list[KubePodGroup]:
     """Groups in the order of the case."""
     return [
-        PodGroup(
+        KubePodGroup(
             each["name"],
             each.get("namespace", ""),
             composite=each["kind"] == "CompositePodGroup",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy as np
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
 from tests.conformance.runners.kube_group_objects import groups_of, hierarchy, key_of, member, pod_key
 from tests.conformance.runners.kube_objects import cluster_of, shape_of
+from tests.reference.kube_permit import permit
 from tests.reference.kube_requeue import wakes
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals, normalised_counts
 from workbench.policies.kube.groups.placements import generate_placements
-from workbench.policies.kube.groups.quorum import feasible, permitted, ready_to_queue
+from workbench.policies.kube.groups.quorum import feasible, ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import validate
@@ -149,11 +151,11 @@ def proposed(given: Json, want: Json) -> None:
         assert dict(outcome_of(given["tree"], results).placed()) == want["assignments"][name]
 
 
-def outcome_of(tree: Json, results: Json) -> GroupOutcome[str, str]:
+def outcome_of(tree: Json, results: Json) -> GroupOutcome[str, str, Sequence[str]]:
     own = results[tree["name"]]
     children = tree.get("children", [])
-    outcome: GroupOutcome[str, str] = GroupOutcome(
-        PodGroup(tree["name"], composite=bool(children)), Status(Code(own["status"]))
+    outcome: GroupOutcome[str, str, Sequence[str]] = GroupOutcome(
+        KubePodGroup(tree["name"], composite=bool(children)), Status(Code(own["status"]))
     )
     for pod in own["pods"]:
         outcome.pods[pod["name"]] = PodOutcome(Status(Code(pod["status"])), pod["node"] or None)
@@ -162,7 +164,7 @@ def outcome_of(tree: Json, results: Json) -> GroupOutcome[str, str]:
 
 
 def reach(given: Json, want: Json) -> None:
-    group = PodGroup("g", composite=given["kind"] == "CompositePodGroup", min_count=given["min_count"])
+    group = KubePodGroup("g", composite=given["kind"] == "CompositePodGroup", min_count=given["min_count"])
     placed, left, found = given["scheduled_before"], given["members"], []
     for outcome in given["outcomes"]:
         placed, left = placed + (outcome == "Success"), left - 1
@@ -177,8 +179,11 @@ def flow(given: Json, want: Json) -> None:
     known = counter([pod, *others])
     found: Json = {"pre_enqueue": told(ready_to_queue(groups, key_of(pod), known, composites))}
     if found["pre_enqueue"]["code"] == "Success":
-        placed = counter([pod, *holding])
-        found["permit"] = told(permitted(groups, key_of(pod), placed, composites))
+        having = [pod, *holding]
+        code, reasons = permit(
+            given["groups"], pod, lambda group: sum(each.get("group") == group["name"] for each in having), composites
+        )
+        found["permit"] = {"code": code, "reasons": reasons}
         if want.get("allowed") and found["permit"]["code"] == "Success":
             root = groups.root(key_of(pod)) if composites else groups[key_of(pod)]
             freed = [each for each in (pod, *holding) if same_tree(groups, root, key_of(each), composites)]
@@ -190,7 +195,7 @@ def flow(given: Json, want: Json) -> None:
         assert found["allowed"] == sorted(want["allowed"])
 
 
-def same_tree(groups: Hierarchy, root: PodGroup | None, key: str, composites: bool) -> bool:
+def same_tree(groups: Hierarchy, root: KubePodGroup | None, key: str, composites: bool) -> bool:
     return root is not None and bool(key) and (groups.root(key) if composites else groups[key]) == root
 
 

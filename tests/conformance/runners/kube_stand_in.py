@@ -13,10 +13,10 @@ from tests.conformance.runners.kube_group_objects import groups_of, key_of, memb
 from tests.conformance.runners.kube_objects import nodes_of, shape_of
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.groups.conditions import Condition, leaf_outcomes
+from workbench.policies.kube.groups.conditions import GroupCondition, leaf_outcomes
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene
@@ -48,9 +48,9 @@ class StandIn:
         self.by_placement = "TopologyAwareWorkloadScheduling" in gates
         self.nodes: list[Json] = []
         self.namespaces: Json = {}
-        self.groups: list[PodGroup] = []
+        self.groups: list[KubePodGroup] = []
         self.pods: dict[str, GroupPod] = {}
-        self.conditions: dict[str, Condition] = {}
+        self.conditions: dict[str, GroupCondition] = {}
         self.removed: set[str] = set()
         self.errors: set[str] = set()
         self.asleep: set[str] = set()
@@ -146,7 +146,7 @@ class StandIn:
     def hierarchy(self) -> Hierarchy:
         if self.composites:
             return Hierarchy(self.groups)
-        return Hierarchy([PodGroup(**{**vars_of(group), "parent": ""}) for group in self.groups])
+        return Hierarchy([KubePodGroup(**{**vars_of(group), "parent": ""}) for group in self.groups])
 
     def gate(self, hierarchy: Hierarchy, pod: GroupPod) -> bool:
         known = list(self.pods.values())
@@ -212,7 +212,7 @@ class StandIn:
             return "success"
         return "evicted" if evicted else "error" if outcome.status.code is Code.ERROR else "failed"
 
-    def may_preempt(self, root: PodGroup, pods: Sequence[GroupPod]) -> bool:
+    def may_preempt(self, root: KubePodGroup, pods: Sequence[GroupPod]) -> bool:
         if "PodGroupPreemptionPolicy" in self.gates:
             return root.preemption_policy != "Never"
         return all(pod.preemption_policy != "Never" for pod in pods)
@@ -256,5 +256,5 @@ class StandIn:
                 queue.append(entity)
 
 
-def vars_of(group: PodGroup) -> Json:
-    return {name: getattr(group, name) for name in PodGroup.__dataclass_fields__}
+def vars_of(group: KubePodGroup) -> Json:
+    return {name: getattr(group, name) for name in KubePodGroup.__dataclass_fields__}

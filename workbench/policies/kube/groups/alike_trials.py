@@ -18,8 +18,8 @@ from workbench.policies.kube.alike import NodeLevels, independent
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
-from workbench.policies.kube.groups.hierarchy import PodGroup
-from workbench.policies.kube.groups.placements import Placement
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
+from workbench.policies.kube.groups.placements import GroupPlacement
 from workbench.policies.kube.groups.quorum import feasible
 from workbench.policies.kube.one_pod import PodChoice, score_pod
 from workbench.policies.kube.settings import KubeSettings
@@ -77,19 +77,21 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
         return len(self.nodes) + self.n_failed
 
 
-def shapes_of(outcome: GroupOutcome[GroupPod, int]) -> Mapping[PodShape, int]:
+def shapes_of(outcome: GroupOutcome[GroupPod, int, Ints]) -> Mapping[PodShape, int]:
     """How many pods of each shape a group has placed."""
     if isinstance(outcome.pods, AlikePods) and outcome.succeeded and outcome.pods.nodes:
         return {outcome.pods.pods[0].shape: len(outcome.pods.nodes)}
     return Counter(pod.shape for pod, _ in outcome.placed())
 
 
-def outcome_of(group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]) -> GroupOutcome[GroupPod, int]:
+def outcome_of(
+    group: KubePodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]
+) -> GroupOutcome[GroupPod, int, Ints]:
     """Outcome of a PodGroup of which as many pods as there are nodes were placed, one after another.
 
     Parameters
     ----------
-    group : PodGroup
+    group : KubePodGroup
     before : int
         Pods of the group that had a node already.
     pods : sequence of GroupPod
@@ -108,7 +110,7 @@ def outcome_of(group: PodGroup, before: int, pods: Sequence[GroupPod], nodes: li
 
 
 def nodes_of_all(
-    cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[Placement[int]], settings: KubeSettings
+    cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[GroupPlacement[Ints]], settings: KubeSettings
 ) -> list[list[int]] | None:
     """Nodes of the first pods of a group in each placement, as pods placed one after another get them.
 
@@ -120,7 +122,7 @@ def nodes_of_all(
     cluster : KubeCluster
     pods : sequence of GroupPod
         Of one shape.
-    placements : sequence of Placement
+    placements : sequence of GroupPlacement
         No node is in two of them.
     settings : KubeSettings
 

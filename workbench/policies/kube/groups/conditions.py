@@ -11,16 +11,17 @@ from workbench.policies.kube.groups.hierarchy import Hierarchy
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["INITIALLY_SCHEDULED", "Condition", "condition_after", "condition_of", "leaf_outcomes"]
+__all__ = ["INITIALLY_SCHEDULED", "GroupCondition", "condition_after", "condition_of", "leaf_outcomes"]
 
 P = TypeVar("P")
 N = TypeVar("N")
+S = TypeVar("S")
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 
 
 @dataclass(frozen=True)
-class Condition:
+class GroupCondition:
     """A condition in the status of a PodGroup: type PodGroupInitiallyScheduled."""
 
     status: str
@@ -30,7 +31,7 @@ class Condition:
     type: str = INITIALLY_SCHEDULED
 
 
-def condition_of(status: Status, generation: int = 0) -> Condition:
+def condition_of(status: Status, generation: int = 0) -> GroupCondition:
     """Condition that says how a cycle of a PodGroup ended.
 
     Parameters
@@ -40,19 +41,19 @@ def condition_of(status: Status, generation: int = 0) -> Condition:
         metadata.generation of the PodGroup.
     """
     if status.code is Code.SUCCESS:
-        return Condition("True", "Scheduled", "", generation)
+        return GroupCondition("True", "Scheduled", "", generation)
     reason = "SchedulerError" if status.code is Code.ERROR else "Unschedulable"
-    return Condition("False", reason, text_of(status), generation)
+    return GroupCondition("False", reason, text_of(status), generation)
 
 
-def condition_after(before: Condition | None, new: Condition) -> Condition:
+def condition_after(before: GroupCondition | None, new: GroupCondition) -> GroupCondition:
     """Condition of a PodGroup after a cycle: once True, it stays True.
 
     Parameters
     ----------
-    before : Condition or None
+    before : GroupCondition or None
         The present condition; None: the PodGroup has none yet.
-    new : Condition
+    new : GroupCondition
         What the cycle says.
     """
     if before is not None and before.status == "True" and new.status != "True":
@@ -60,7 +61,7 @@ def condition_after(before: Condition | None, new: Condition) -> Condition:
     return new
 
 
-def leaf_outcomes(groups: Hierarchy, outcome: GroupOutcome[P, N]) -> Iterator[GroupOutcome[P, N]]:
+def leaf_outcomes(groups: Hierarchy, outcome: GroupOutcome[P, N, S]) -> Iterator[GroupOutcome[P, N, S]]:
     """Outcome of each PodGroup of a tree after a cycle; one that was not reached has that of the group above it.
 
     Parameters

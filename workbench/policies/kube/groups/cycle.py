@@ -10,16 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from workbench.policies.kube.groups.hierarchy import PodGroup
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals
-from workbench.policies.kube.groups.placements import Placement, Placements
+from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["NOTHING_PLACED", "GroupCycle", "GroupOutcome", "Members", "PodOutcome", "Scene", "Trial"]
+__all__ = ["NOTHING_PLACED", "GroupCycle", "GroupOutcome", "PodOutcome", "Scene", "Trial"]
 
 P = TypeVar("P")
 N = TypeVar("N")
+#: Nodes in order.
+S = TypeVar("S")
 
 NOTHING_PLACED = "pod group is unschedulable"
 
@@ -46,12 +48,12 @@ class PodOutcome(Generic[N]):
 
 
 @dataclass
-class Trial(Generic[P, N]):
+class Trial(Generic[P, N, S]):
     """One placement of a group as it was tried.
 
     Attributes
     ----------
-    placement : Placement
+    placement : GroupPlacement
     outcome : GroupOutcome
     total : int, optional
         Sum of the placement's scores; None: it was not scored, because it failed or no other succeeded.
@@ -59,19 +61,19 @@ class Trial(Generic[P, N]):
         The scores by upstream's name of the plugin.
     """
 
-    placement: Placement[N]
-    outcome: GroupOutcome[P, N]
+    placement: GroupPlacement[S]
+    outcome: GroupOutcome[P, N, S]
     total: int | None = None
     parts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
-class GroupOutcome(Generic[P, N]):
+class GroupOutcome(Generic[P, N, S]):
     """What became of a group.
 
     Attributes
     ----------
-    group : PodGroup
+    group : KubePodGroup
     status : Status
     pods : mapping
         Outcome of each pod that was tried; of a PodGroup only.
@@ -79,18 +81,18 @@ class GroupOutcome(Generic[P, N]):
         Children that were tried; of a composite only.
     trials : list of Trial
         Placements that were tried, in order; empty where groups have none.
-    placement : Placement, optional
+    placement : GroupPlacement, optional
         The placement that was chosen.
     tied : tuple of str
         All placements with the largest total.
     """
 
-    group: PodGroup
+    group: KubePodGroup
     status: Status
     pods: Mapping[P, PodOutcome[N]] = field(default_factory=dict)
-    children: list[GroupOutcome[P, N]] = field(default_factory=list)
-    trials: list[Trial[P, N]] = field(default_factory=list)
-    placement: Placement[N] | None = None
+    children: list[GroupOutcome[P, N, S]] = field(default_factory=list)
+    trials: list[Trial[P, N, S]] = field(default_factory=list)
+    placement: GroupPlacement[S] | None = None
     tied: tuple[str, ...] = ()
 
     @property
@@ -106,42 +108,38 @@ class GroupOutcome(Generic[P, N]):
             for child in self.children:
                 yield from child.placed()
 
-    def walk(self) -> Iterator[GroupOutcome[P, N]]:
+    def walk(self) -> Iterator[GroupOutcome[P, N, S]]:
         """This outcome and those of all groups under it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
-class Members(Protocol[P]):
-    """The members of groups."""
-
-    def pods(self, group: PodGroup) -> Sequence[P]:
-        """Pods of a PodGroup to try, in order."""
-
-    def scheduled(self, group: PodGroup) -> int:
-        """Pods of a PodGroup that have a node already, before the cycle."""
-
-    def children(self, group: PodGroup) -> Sequence[PodGroup]:
-        """Children of a composite, in order."""
-
-
-class Scene(Members[P], Protocol[P, N]):
+class Scene(Protocol[P, N, S]):
     """The cluster as a cycle sees it: nothing that a cycle assumes outlives it."""
 
-    def runs(self, group: PodGroup) -> Sequence[Sequence[P]]:
+    def pods(self, group: KubePodGroup) -> Sequence[P]:
+        """Pods of a PodGroup to try, in order."""
+
+    def scheduled(self, group: KubePodGroup) -> int:
+        """Pods of a PodGroup that have a node already, before the cycle."""
+
+    def children(self, group: KubePodGroup) -> Sequence[KubePodGroup]:
+        """Children of a composite, in order."""
+
+    def runs(self, group: KubePodGroup) -> Sequence[Sequence[P]]:
         """Pods of a PodGroup in order, cut into runs of pods that are alike."""
 
-    def place(self, run: Sequence[P], nodes: Sequence[N]) -> list[PodOutcome[N]]:
+    def place(self, run: Sequence[P], nodes: S) -> list[PodOutcome[N]]:
         """Give pods that are alike nodes, one after another, until one finds none, whose outcome is the last.
 
         The pods are assumed on their nodes.
         """
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[N]]) -> list[Trial[P, N]] | None:
+    def alike(self, group: KubePodGroup, placements: Sequence[GroupPlacement[S]]) -> list[Trial[P, N, S]] | None:
         """Try all placements of a PodGroup at once, if its pods allow it; nothing is assumed. None: they do not."""
 
-    def complete(self, trial: Trial[P, N]) -> None:
+    def complete(self, trial: Trial[P, N, S]) -> None:
         """Fill in what `alike` left out of the outcome of a trial; the scene is as the trial found it."""
 
     def assume(self, pod: P, node: N) -> None:
@@ -150,20 +148,20 @@ class Scene(Members[P], Protocol[P, N]):
     def forget(self, pod: P, node: N) -> None:
         """Take back what `assume` did."""
 
-    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+    def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has."""
 
-    def placements(self, group: PodGroup, nodes: Sequence[N]) -> Placements[N]:
+    def placements(self, group: KubePodGroup, nodes: S) -> GroupPlacements[S]:
         """Find the placements of a group within nodes."""
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[P, N]]) -> Status:
+    def score(self, group: KubePodGroup, trials: Sequence[Trial[P, N, S]]) -> Status:
         """Score placements in which the group succeeded (`Trial.total`); answers an error if that is impossible."""
 
-    def begin(self, group: PodGroup, placement: Placement[N]) -> None:
+    def begin(self, group: KubePodGroup, placement: GroupPlacement[S]) -> None:
         """Take notice that a placement is going to be tried."""
 
 
-class GroupCycle(Generic[P, N]):
+class GroupCycle(Generic[P, N, S]):
     """One cycle of a root group.
 
     Parameters
@@ -174,18 +172,18 @@ class GroupCycle(Generic[P, N]):
         nodes at once.
     """
 
-    def __init__(self, scene: Scene[P, N], by_placement: bool = True) -> None:
+    def __init__(self, scene: Scene[P, N, S], by_placement: bool = True) -> None:
         self.scene = scene
         self.by_placement = by_placement
 
-    def run(self, root: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+    def run(self, root: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try a root group on the nodes of a cluster; the scene is afterwards as before.
 
         Success without a newly placed pod is no success.
 
         Parameters
         ----------
-        root : PodGroup
+        root : KubePodGroup
         nodes : sequence
             In the order in which the scheduler lists them.
         """
@@ -196,11 +194,11 @@ class GroupCycle(Generic[P, N]):
             outcome.status = Status(Code.UNSCHEDULABLE, (NOTHING_PLACED,))
         return outcome
 
-    def _try(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+    def _try(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try a group, and leave its pods assumed if it succeeds."""
         return self._best_placement(group, nodes) if self.by_placement else self._members(group, nodes)
 
-    def _best_placement(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+    def _best_placement(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try every placement of a group, and assume its pods in the best one."""
         placements = self.scene.placements(group, nodes)
         if placements.status.code is not Code.SUCCESS:
@@ -232,7 +230,7 @@ class GroupCycle(Generic[P, N]):
             self.scene.assume(pod, node)
         return best
 
-    def _of_trial(self, trial: Trial[P, N], trials: list[Trial[P, N]], status: Status) -> GroupOutcome[P, N]:
+    def _of_trial(self, trial: Trial[P, N, S], trials: list[Trial[P, N, S]], status: Status) -> GroupOutcome[P, N, S]:
         """Outcome of a group that is that of one of its trials; under a failed group all groups fail."""
         outcome = trial.outcome
         self.scene.complete(trial)
@@ -243,9 +241,9 @@ class GroupCycle(Generic[P, N]):
                 each.status = status if each.succeeded else each.status
         return GroupOutcome(outcome.group, status, outcome.pods, outcome.children, trials)
 
-    def _members(self, group: PodGroup, nodes: Sequence[N]) -> GroupOutcome[P, N]:
+    def _members(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
         """Try the members of a group on nodes, and leave those that have a place assumed if the group succeeds."""
-        outcome: GroupOutcome[P, N] = GroupOutcome(group, Status())
+        outcome: GroupOutcome[P, N, S] = GroupOutcome(group, Status())
         if group.composite:
             self._children(outcome, nodes)
         else:
@@ -254,7 +252,7 @@ class GroupCycle(Generic[P, N]):
             outcome.status = Status(Code.UNSCHEDULABLE, outcome.status.reasons)
         return outcome
 
-    def _pods(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
+    def _pods(self, outcome: GroupOutcome[P, N, S], nodes: S) -> None:
         """Try the pods of a PodGroup one after another, until its minimum is out of reach."""
         scene, group = self.scene, outcome.group
         pods: dict[P, PodOutcome[N]] = {}
@@ -283,7 +281,7 @@ class GroupCycle(Generic[P, N]):
                 if each.node is not None:
                     scene.forget(pod, each.node)
 
-    def _children(self, outcome: GroupOutcome[P, N], nodes: Sequence[N]) -> None:
+    def _children(self, outcome: GroupOutcome[P, N, S], nodes: S) -> None:
         """Try the children of a composite one after another, until its minimum is out of reach."""
         scene, group = self.scene, outcome.group
         children = scene.children(group)
@@ -305,6 +303,6 @@ class GroupCycle(Generic[P, N]):
         for found in outcome.children:
             self._take_back(found)
 
-    def _take_back(self, outcome: GroupOutcome[P, N]) -> None:
+    def _take_back(self, outcome: GroupOutcome[P, N, S]) -> None:
         for pod, node in reversed(list(outcome.placed())):
             self.scene.forget(pod, node)

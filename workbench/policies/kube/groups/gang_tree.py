@@ -10,7 +10,7 @@ from workbench.model.kube_group import KubeGroup
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.kube.groups.group_pods import GroupPod
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup, group_key
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.levels import level_key
 from workbench.policies.kube.reading import minimum
 from workbench.policies.kube.shape import PodShape
@@ -35,7 +35,7 @@ class GangTree:
     ----------
     gangs : tuple of Gang
     groups : Hierarchy
-    root : PodGroup
+    root : KubePodGroup
     pods : list of GroupPod
         Pending pods, and those that run.
     place : dict of GroupPod to (int, int)
@@ -46,7 +46,7 @@ class GangTree:
 
     gangs: tuple[Gang, ...]
     groups: Hierarchy = field(init=False)
-    root: PodGroup = field(init=False)
+    root: KubePodGroup = field(init=False)
     pods: list[GroupPod] = field(default_factory=list)
     place: dict[GroupPod, tuple[int, int]] = field(default_factory=dict)
     notices: dict[int, tuple[Notice, ...]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class GangTree:
             Its running pods of the gangs pin the domain.
         """
         tree = cls(tuple(gangs))
-        groups: dict[str, PodGroup] = {}
+        groups: dict[str, KubePodGroup] = {}
         for number, gang in enumerate(tree.gangs):
             for group in (*_composites(gang), *tree._read(number, snapshot)):
                 groups.setdefault(group.key, group)
@@ -72,7 +72,7 @@ class GangTree:
         tree.root = tree.groups[group_key(first.namespace, name, composite)]
         return tree
 
-    def _read(self, number: int, snapshot: ClusterSnapshot) -> list[PodGroup]:
+    def _read(self, number: int, snapshot: ClusterSnapshot) -> list[KubePodGroup]:
         """Groups of one gang, and its pods."""
         gang = self.gangs[number]
         wish = gang.extra(KubeGroup)
@@ -81,7 +81,7 @@ class GangTree:
         running = [pod for pod in snapshot.running if pod.gang == gang.key and pod.node >= 0 and not pod.terminating]
         if not gang.sub_groups:
             needed = None if wish.basic else minimum(gang)
-            group = PodGroup(
+            group = KubePodGroup(
                 gang.name,
                 gang.namespace,
                 min_count=needed,
@@ -119,13 +119,13 @@ class GangTree:
             notices += (Notice("not-expressed", text),)
         self.notices[number] = notices
         least = _least_sub_groups(gang, len(children))
-        root = PodGroup(
+        root = KubePodGroup(
             gang.name, gang.namespace, composite=True, min_count=least, topology_key=key, priority=gang.priority
         )
         return [root, *children]
 
-    def _child(self, gang: Gang, name: str, key: str, needed: int) -> PodGroup:
-        return PodGroup(
+    def _child(self, gang: Gang, name: str, key: str, needed: int) -> KubePodGroup:
+        return KubePodGroup(
             name,
             gang.namespace,
             min_count=max(needed, 1),
@@ -134,7 +134,7 @@ class GangTree:
             priority=gang.priority,
         )
 
-    def _add(self, number: int, positions: Sequence[int], group: PodGroup) -> None:
+    def _add(self, number: int, positions: Sequence[int], group: KubePodGroup) -> None:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
         shapes: dict[int, PodShape] = {}
@@ -149,11 +149,11 @@ class GangTree:
             self.place[pod] = number, position
 
 
-def _composites(gang: Gang) -> list[PodGroup]:
+def _composites(gang: Gang) -> list[KubePodGroup]:
     """The CompositePodGroups above a gang."""
     parents = gang.extra(KubeGroup).parents
     return [
-        PodGroup(
+        KubePodGroup(
             parent.name,
             gang.namespace,
             composite=True,

@@ -22,7 +22,7 @@ class GroupPod:
     name : str
     shape : PodShape
     group : str
-        Identity of its PodGroup (`PodGroup.key`); empty: it has none.
+        Identity of its PodGroup (`KubePodGroup.key`); empty: it has none.
     priority : int
     attempts : int
         How often the pod was tried before.

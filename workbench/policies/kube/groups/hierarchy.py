@@ -1,4 +1,4 @@
-"""`PodGroup`, the group object of scheduling.k8s.io, and `Hierarchy`, the trees that groups form by their parents."""
+"""`KubePodGroup`, the group object of scheduling.k8s.io, and `Hierarchy`, the trees that they form."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["Hierarchy", "PodGroup"]
+__all__ = ["Hierarchy", "KubePodGroup"]
 
 
 @dataclass(frozen=True)
-class PodGroup:
+class KubePodGroup:
     """A PodGroup (whose members are pods) or a CompositePodGroup (whose members are groups).
 
     Attributes
@@ -68,37 +68,37 @@ class Hierarchy:
 
     Parameters
     ----------
-    groups : iterable of PodGroup
+    groups : iterable of KubePodGroup
         In order of creation, in which the children of a composite are tried.
     """
 
-    def __init__(self, groups: Iterable[PodGroup] = ()) -> None:
-        self._groups: dict[str, PodGroup] = {}
+    def __init__(self, groups: Iterable[KubePodGroup] = ()) -> None:
+        self._groups: dict[str, KubePodGroup] = {}
         for group in groups:
             self._groups[group.key] = group
 
     def __contains__(self, key: str) -> bool:
         return key in self._groups
 
-    def __getitem__(self, key: str) -> PodGroup:
+    def __getitem__(self, key: str) -> KubePodGroup:
         return self._groups[key]
 
-    def __iter__(self) -> Iterator[PodGroup]:
+    def __iter__(self) -> Iterator[KubePodGroup]:
         return iter(self._groups.values())
 
     @cached_property
-    def _children(self) -> dict[str, list[PodGroup]]:
-        found: dict[str, list[PodGroup]] = {}
+    def _children(self) -> dict[str, list[KubePodGroup]]:
+        found: dict[str, list[KubePodGroup]] = {}
         for group in self:
             if group.parent:
                 found.setdefault(group.parent_key, []).append(group)
         return found
 
-    def children(self, group: PodGroup) -> list[PodGroup]:
+    def children(self, group: KubePodGroup) -> list[KubePodGroup]:
         """Children of a composite in order of creation; none of a PodGroup."""
         return self._children.get(group.key, [])
 
-    def path(self, key: str) -> list[PodGroup] | str:
+    def path(self, key: str) -> list[KubePodGroup] | str:
         """Groups from one of them up to its root.
 
         Returns
@@ -106,7 +106,7 @@ class Hierarchy:
         list of PodGroup, or str
             Identity of the first group on the way that does not exist.
         """
-        found: list[PodGroup] = []
+        found: list[KubePodGroup] = []
         while key:
             if key not in self._groups or any(group.key == key for group in found):
                 return key
@@ -114,17 +114,17 @@ class Hierarchy:
             key = found[-1].parent_key
         return found
 
-    def root(self, key: str) -> PodGroup | None:
+    def root(self, key: str) -> KubePodGroup | None:
         """Root of the tree that a group belongs to; None: the group, or one above it, does not exist."""
         path = self.path(key)
         return None if isinstance(path, str) else path[-1]
 
-    def leaves(self, group: PodGroup) -> list[PodGroup]:
+    def leaves(self, group: KubePodGroup) -> list[KubePodGroup]:
         """PodGroups of the tree below a group, itself if it is one, in the order in which they are tried."""
         if not group.composite:
             return [group]
         return [leaf for child in self.children(group) for leaf in self.leaves(child)]
 
-    def below(self, group: PodGroup) -> list[PodGroup]:
+    def below(self, group: KubePodGroup) -> list[KubePodGroup]:
         """The group and all groups under it, parents first."""
         return [group, *(each for child in self.children(group) for each in self.below(child))]

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
 from workbench.model.ledger import Ledger
+from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -24,18 +26,21 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.conditions import leaf_outcomes
-from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
+from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.levels import Levels
+from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene
 from workbench.policies.kube.groups.telling import condition_text, record_placements
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import MemberPod, validate
+from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_key
 from workbench.policies.kube.reading import not_expressed
+from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, Status
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
@@ -45,6 +50,7 @@ from workbench.policies.retry import KUBE_SCHEDULER
 __all__ = ["KubeTopology", "KubeTopologyParameters", "KubeTopologyScheduler"]
 
 Answer = Assignment | Declined
+Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,10 @@ class KubeTopology(KubeDefault):
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         outcome, placed = self._cycles(cluster, tree, levels, order)
-        answers = [self._answer(number, request, tree, outcome, placed) for number, request in enumerate(requests)]
+        eviction = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
+        answers = [
+            self._answer(number, request, tree, outcome, placed, eviction) for number, request in enumerate(requests)
+        ]
         for request in requests:
             if request.recorder is not None:
                 record_placements(request.recorder, outcome, levels)
@@ -132,14 +141,14 @@ class KubeTopology(KubeDefault):
         return answers
 
     def _cycles(
-        self, cluster: KubeCluster, tree: GangTree, levels: Levels, order: Any
-    ) -> tuple[GroupOutcome[GroupPod, int], dict[GroupPod, int]]:
+        self, cluster: KubeCluster, tree: GangTree, levels: Levels, order: Ints
+    ) -> tuple[GroupOutcome[GroupPod, int, Ints], dict[GroupPod, int]]:
         """The first cycle of a root group, and the nodes of its pods after all its cycles.
 
         Pods that a successful cycle leaves over are tried again at once, until none of them finds a node.
         """
         held: dict[GroupPod, int] = {}
-        first: GroupOutcome[GroupPod, int] | None = None
+        first: GroupOutcome[GroupPod, int, Ints] | None = None
         try:
             while True:
                 scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
@@ -157,13 +166,40 @@ class KubeTopology(KubeDefault):
                 cluster.pods.add(pod.shape.kind, (node,), -1)
                 pod.node = -1
 
+    def _eviction(
+        self,
+        cluster: KubeCluster,
+        tree: GangTree,
+        levels: Levels,
+        order: Ints,
+        outcome: GroupOutcome[GroupPod, int, Ints],
+        snapshot: ClusterSnapshot,
+    ) -> tuple[Notice, ...]:
+        """What kube-scheduler would evict for a group that finds no room; nothing is evicted here."""
+        never = any(gang.extra(KubeGroup).preemption_policy == "Never" for gang in tree.gangs)
+        if outcome.status.code is not Code.UNSCHEDULABLE or never:
+            return ()
+        running = [
+            GroupPod(pod.name, PodShape.of_running(pod), priority=pod.priority, node=pod.node)
+            for pod in snapshot.running
+            if pod.priority < tree.root.priority and pod.node >= 0 and not pod.terminating
+        ]
+        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+        found = preempt(scene, tree.root, running, order, by_placement=True) if running else None
+        if found is None:
+            return ()
+        names = [pod.full_name for pod in found.victims]
+        text = f"kube-scheduler would evict {name_list(names)} of lower priority"
+        return (Notice("preemption-would-help", text, numbers={"count": len(names)}),)
+
     def _answer(
         self,
         number: int,
         request: Request,
         tree: GangTree,
-        outcome: GroupOutcome[GroupPod, int],
+        outcome: GroupOutcome[GroupPod, int, Ints],
         placed: Mapping[GroupPod, int],
+        eviction: tuple[Notice, ...],
     ) -> Answer:
         gang = request.gang
         warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
@@ -171,20 +207,24 @@ class KubeTopology(KubeDefault):
         for pod, at in placed.items():
             if tree.place[pod][0] == number:
                 node[tree.place[pod][1]] = at
-        statuses, reasons = [], {}
+        statuses: list[Status] = []
+        reasons: dict[int, tuple[Notice, ...]] = {}
         for leaf in leaf_outcomes(tree.groups, outcome):
             for pod, found in leaf.pods.items():
-                if tree.place[pod][0] == number and found.failure is not None and pod not in placed:
-                    reasons.setdefault(pod.role, (self._told(request, found.failure, request.snapshot.n_nodes),))
+                if tree.place[pod][0] == number and isinstance(found.failure, PodChoice) and pod not in placed:
+                    reasons.setdefault(pod.role, (self._told(request, found.failure, _nodes_tried(leaf)),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
         missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
         if missing > 0:
             status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
-            code = "group-error" if status.code is Code.ERROR else "gang-unschedulable"
-            group = Notice(code, text_of(status) or "pod group is unschedulable", numbers={"count": missing})
+            text, numbers = text_of(status) or NOTHING_PLACED, {"count": missing}
+            if status.code is Code.ERROR:
+                group = Notice("group-error", text, numbers=numbers)
+            else:
+                group = Notice("pod-group-unschedulable", text, numbers=numbers)
             told = [reason for each in reasons.values() for reason in each]
-            return Declined((*told, group), warnings=warnings)
+            return Declined((*told, group, *eviction), warnings=warnings)
         answer = Assignment(node, reasons, warnings=warnings)
         if outcome.placement is not None:
             answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))
@@ -192,6 +232,11 @@ class KubeTopology(KubeDefault):
             if key.startswith("tier ") and request.ledger.topology.has_domain(outcome.placement.name):
                 answer.record, answer.has_record = request.ledger.topology.domain(outcome.placement.name), True
         return answer
+
+
+def _nodes_tried(leaf: GroupOutcome[GroupPod, int, Ints]) -> int:
+    """Nodes of the placement that the outcome of a PodGroup is about."""
+    return next(len(trial.placement.nodes) for trial in leaf.trials if trial.outcome.pods is leaf.pods)
 
 
 def _leaves_of(tree: GangTree, number: int) -> list[Any]:

@@ -10,16 +10,13 @@ import numpy.typing as npt
 
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.scene import KubeScene
 from workbench.policies.kube.one_pod import passes
 
-__all__ = ["NO_VICTIMS", "Preemption", "preempt"]
+__all__ = ["Preemption", "preempt"]
 
 Ints = npt.NDArray[np.int32]
-
-#: What upstream adds to the group's message if evictions do not help.
-NO_VICTIMS = "pod group preemption: No preemption victims found for incoming preemptor"
 
 
 @dataclass
@@ -54,7 +51,7 @@ class _Unit:
 
 
 def preempt(
-    scene: KubeScene, root: PodGroup, running: Iterable[GroupPod], nodes: Ints, *, by_placement: bool
+    scene: KubeScene, root: KubePodGroup, running: Iterable[GroupPod], nodes: Ints, *, by_placement: bool
 ) -> Preemption | None:
     """Find the pods that a root group would evict, and leave the cluster as it is.
 
@@ -64,7 +61,7 @@ def preempt(
     Parameters
     ----------
     scene : KubeScene
-    root : PodGroup
+    root : KubePodGroup
     running : iterable of GroupPod
         Pods with a node.
     nodes : ndarray of shape (n,), int32
@@ -84,7 +81,7 @@ def preempt(
     for unit in units:
         for pod in unit.pods:
             cluster.forget(pod.shape, pod.node)
-    outcome: GroupOutcome[GroupPod, int] = GroupCycle(scene, by_placement).run(root, nodes)
+    outcome: GroupOutcome[GroupPod, int, Ints] = GroupCycle(scene, by_placement).run(root, nodes)
     placed = list(outcome.placed())
     victims: list[GroupPod] = []
     gone: list[GroupPod] = []
@@ -108,7 +105,7 @@ def _units(groups: Hierarchy, running: Iterable[GroupPod]) -> list[_Unit]:
     units: dict[object, _Unit] = {}
     for pod in running:
         path = groups.path(pod.group) if pod.group else []
-        above: Sequence[PodGroup] = [] if isinstance(path, str) else path
+        above: Sequence[KubePodGroup] = [] if isinstance(path, str) else path
         priority = above[-1].priority if above else pod.priority
         whole = [group for group in above if group.falls_whole]
         key: object = whole[-1].key if whole else pod

@@ -1,23 +1,23 @@
-"""Whether a group has members enough: before it is queued, while its members are tried, and before they are bound."""
+"""Whether a group has members enough: before it is tried, and while its members are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["feasible", "permitted", "ready", "ready_to_queue"]
+__all__ = ["feasible", "ready", "ready_to_queue"]
 
-Count = Callable[[PodGroup], int]
+Count = Callable[[KubePodGroup], int]
 
 
-def feasible(group: PodGroup, placed: int, remaining: int) -> Status:
+def feasible(group: KubePodGroup, placed: int, remaining: int) -> Status:
     """Say whether a group can still reach its minimum, and whether it has (plugin GangScheduling, PlacementFeasible).
 
     Parameters
     ----------
-    group : PodGroup
+    group : KubePodGroup
     placed : int
         Members that have a place: pods with a node, children that succeeded.
     remaining : int
@@ -36,13 +36,13 @@ def feasible(group: PodGroup, placed: int, remaining: int) -> Status:
     return Status()
 
 
-def ready(groups: Hierarchy, group: PodGroup, count: Count) -> bool:
+def ready(groups: Hierarchy, group: KubePodGroup, count: Count) -> bool:
     """Whether a tree has its minimum: each composite enough children that are ready, each PodGroup enough pods.
 
     Parameters
     ----------
     groups : Hierarchy
-    group : PodGroup
+    group : KubePodGroup
         Root of the tree.
     count : callable
         Pods of a PodGroup that count.
@@ -85,31 +85,6 @@ def ready_to_queue(groups: Hierarchy, key: str, known: Count, composites: bool) 
     if root.composite:
         return _never(f'waiting for composite pod group "{root.name}" tree to meet quorum')
     return _never("waiting for minCount pods from a gang to appear in scheduling queue")
-
-
-def permitted(groups: Hierarchy, key: str, placed: Count, composites: bool) -> Status:
-    """Say whether a placed pod may be bound, or waits for others (plugin GangScheduling, Permit).
-
-    Parameters
-    ----------
-    groups : Hierarchy
-    key : str
-        The pod's PodGroup; empty: the pod has none.
-    placed : callable
-        Pods of a PodGroup that have a node, the asking pod included.
-    composites : bool
-        Whether trees of groups are honoured (feature gate CompositePodGroup).
-    """
-    if not key:
-        return Status()
-    root = groups.root(key) if composites else groups[key]
-    if root is None or (not root.composite and root.min_count is None):
-        return Status()
-    if ready(groups, root, placed):
-        return Status()
-    if root.composite:
-        return Status(Code.WAIT, (f'waiting for composite pod group "{root.name}" tree to meet quorum',))
-    return Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
 
 
 def _never(message: str) -> Status:

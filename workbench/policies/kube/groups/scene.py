@@ -14,10 +14,10 @@ from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
 from workbench.policies.kube.groups.group_pods import GroupPod, alike, pod_order
-from workbench.policies.kube.groups.hierarchy import Hierarchy, PodGroup
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
-from workbench.policies.kube.groups.placements import Placement, Placements, generate_placements, share_of
+from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements, generate_placements, share_of
 from workbench.policies.kube.groups.quorum import feasible
 from workbench.policies.kube.one_pod import passes, schedule_pod
 from workbench.policies.kube.settings import KubeSettings
@@ -67,19 +67,19 @@ class KubeScene:
                 (self._waiting if pod.node < 0 else self._placed).setdefault(pod.group, []).append(pod)
         self._waiting = {key: pod_order(members) for key, members in self._waiting.items()}
 
-    def pods(self, group: PodGroup) -> Sequence[GroupPod]:
+    def pods(self, group: KubePodGroup) -> Sequence[GroupPod]:
         """Pods of a PodGroup to try, in order."""
         return self._waiting.get(group.key, [])
 
-    def scheduled(self, group: PodGroup) -> int:
+    def scheduled(self, group: KubePodGroup) -> int:
         """Pods of a PodGroup that have a node already."""
         return len(self._placed.get(group.key, ()))
 
-    def children(self, group: PodGroup) -> Sequence[PodGroup]:
+    def children(self, group: KubePodGroup) -> Sequence[KubePodGroup]:
         """Children of a composite, in order of creation."""
         return self.groups.children(group)
 
-    def runs(self, group: PodGroup) -> Sequence[Sequence[GroupPod]]:
+    def runs(self, group: KubePodGroup) -> Sequence[Sequence[GroupPod]]:
         """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
         cut: list[list[GroupPod]] = []
         for pod in self.pods(group):
@@ -111,13 +111,15 @@ class KubeScene:
         placed = [PodOutcome(SUCCESS, node) for node in found]
         return placed if failure is None else [*placed, unplaced(failure)]
 
-    def alike(self, group: PodGroup, placements: Sequence[Placement[int]]) -> list[Trial[GroupPod, int]] | None:
+    def alike(
+        self, group: KubePodGroup, placements: Sequence[GroupPlacement[Ints]]
+    ) -> list[Trial[GroupPod, int, Ints]] | None:
         """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others.
 
         Parameters
         ----------
-        group : PodGroup
-        placements : sequence of Placement
+        group : KubePodGroup
+        placements : sequence of GroupPlacement
         """
         runs = [] if group.composite else self.runs(group)
         if len(runs) != 1 or len(runs[0]) < 2 or runs[0][0].nominated >= 0:
@@ -132,7 +134,7 @@ class KubeScene:
             for placement, found in zip(placements, nodes, strict=True)
         ]
 
-    def complete(self, trial: Trial[GroupPod, int]) -> None:
+    def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
         """Say why pods of a trial of `alike` found no node.
 
         Parameters
@@ -158,20 +160,20 @@ class KubeScene:
         """Take back what `assume` did."""
         self.cluster.forget(pod.shape, node)
 
-    def feasible(self, group: PodGroup, placed: int, remaining: int) -> Status:
+    def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
         return feasible(group, placed, remaining)
 
-    def placements(self, group: PodGroup, nodes: Ints) -> Placements[int]:
+    def placements(self, group: KubePodGroup, nodes: Ints) -> GroupPlacements[Ints]:
         """Find the placements of a group within nodes, those of a share of them if only a share is tried.
 
         Parameters
         ----------
-        group : PodGroup
+        group : KubePodGroup
         nodes : ndarray of shape (k,), int32
         """
         if not group.topology_key:
-            return Placements((Placement("", nodes),))
+            return GroupPlacements((GroupPlacement("", nodes),))
         codes, values = self.levels.values(group.topology_key)
 
         def value_of(node: int) -> str | None:
@@ -179,17 +181,17 @@ class KubeScene:
 
         scheduled = [(pod.full_name, value_of(pod.node)) for pod in self._members(group, self._placed)]
         found = generate_placements(group, nodes.tolist(), value_of, scheduled)
-        placements = tuple(Placement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
+        placements = tuple(GroupPlacement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
         if self.share is not None:
-            placements = placements[: share_of(placements, self.share)]
-        return Placements(placements, found.status)
+            placements = placements[: share_of([len(each.nodes) for each in placements], self.share)]
+        return GroupPlacements(placements, found.status)
 
-    def score(self, group: PodGroup, trials: Sequence[Trial[GroupPod, int]]) -> Status:
+    def score(self, group: KubePodGroup, trials: Sequence[Trial[GroupPod, int, Ints]]) -> Status:
         """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
 
         Parameters
         ----------
-        group : PodGroup
+        group : KubePodGroup
         trials : sequence of Trial
         """
         before = len(self._members(group, self._placed))
@@ -225,9 +227,9 @@ class KubeScene:
                     requested[name] = requested.get(name, 0) + pods * amount
         return fit_score(allocatable, used, requested, self.settings.resources)
 
-    def begin(self, group: PodGroup, placement: Placement[int]) -> None:
+    def begin(self, group: KubePodGroup, placement: GroupPlacement[Ints]) -> None:
         """Take notice that a placement is going to be tried: long work can be cancelled here."""
         check()
 
-    def _members(self, group: PodGroup, pods: Mapping[str, list[GroupPod]]) -> list[GroupPod]:
+    def _members(self, group: KubePodGroup, pods: Mapping[str, list[GroupPod]]) -> list[GroupPod]:
         return [pod for leaf in self.groups.leaves(group) for pod in pods.get(leaf.key, ())]

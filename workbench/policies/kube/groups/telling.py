@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
-from workbench.policies.kube.groups.conditions import Condition, leaf_outcomes
+from workbench.policies.kube.groups.conditions import GroupCondition, leaf_outcomes
 from workbench.policies.kube.groups.cycle import GroupOutcome, Trial
 from workbench.policies.kube.groups.gang_tree import GangTree
 from workbench.policies.kube.groups.group_pods import GroupPod
@@ -15,7 +18,8 @@ from workbench.policies.kube.groups.text import text_of
 
 __all__ = ["condition_text", "record_placements"]
 
-Outcome = GroupOutcome[GroupPod, int]
+Ints = npt.NDArray[np.int32]
+Outcome = GroupOutcome[GroupPod, int, Ints]
 
 
 def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> None:
@@ -40,7 +44,7 @@ def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> N
             recorder.note(f"equal scores of placements of {each.group.name}: {', '.join(each.tied)}")
 
 
-def _candidate(trial: Trial[GroupPod, int], outcome: Outcome, owner: str, tier: int | None) -> Candidate:
+def _candidate(trial: Trial[GroupPod, int, Ints], outcome: Outcome, owner: str, tier: int | None) -> Candidate:
     found = trial.outcome
     if not found.succeeded:
         why = text_of(found.status)
@@ -65,7 +69,7 @@ def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
     gang : Gang
         One of the tree's.
     """
-    before = Condition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
+    before = GroupCondition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
     told = []
     for leaf in leaf_outcomes(tree.groups, outcome):
         pods = [pod for pod in tree.place if pod.group == leaf.group.key]

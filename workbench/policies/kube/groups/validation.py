@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from workbench.policies.kube.groups.hierarchy import PodGroup
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.status import Code, Status
 
 __all__ = ["PREEMPT", "MemberPod", "validate"]
@@ -25,7 +25,7 @@ class MemberPod:
 
 
 def validate(
-    root: PodGroup,
+    root: KubePodGroup,
     pending: Sequence[MemberPod],
     scheduled: Sequence[MemberPod] = (),
     profiles: Collection[str] = ("",),
@@ -35,7 +35,7 @@ def validate(
 
     Parameters
     ----------
-    root : PodGroup
+    root : KubePodGroup
     pending, scheduled : sequence of MemberPod
         Pods of the whole tree that wait, and that have a node.
     profiles : collection of str
