@@ -89,7 +89,7 @@ class KubeTopology(KubeDefault):
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
-        known: dict[str, int] = {}
+        known = dict(tree.counted)
         for pod in tree.pods:
             known[pod.group] = known.get(pod.group, 0) + 1
         for leaf in tree.groups.leaves(tree.root):
@@ -173,7 +173,7 @@ class KubeTopology(KubeDefault):
         first: GroupOutcome[GroupPod, int, Ints] | None = None
         try:
             while True:
-                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
@@ -206,7 +206,7 @@ class KubeTopology(KubeDefault):
             for pod in snapshot.running
             if pod.priority < tree.root.priority and pod.node >= 0 and not pod.terminating
         ]
-        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
         found = preempt(scene, tree.root, running, order, by_placement=True) if running else None
         if found is None:
             return ()
