@@ -40,6 +40,8 @@ class GangTree:
         Pending pods, and those that run.
     place : dict of GroupPod to (int, int)
         Position of the gang in `gangs`, and of a pending pod in the gang.
+    counted : dict of str to int
+        Pods of each PodGroup that count towards its minimum and have no node here, such as succeeded ones.
     notices : dict of int to tuple of Notice
         What kube-scheduler cannot express of a gang, by its position.
     """
@@ -49,6 +51,7 @@ class GangTree:
     root: KubePodGroup = field(init=False)
     pods: list[GroupPod] = field(default_factory=list)
     place: dict[GroupPod, tuple[int, int]] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
     notices: dict[int, tuple[Notice, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -96,6 +99,7 @@ class GangTree:
                 GroupPod(pod.name, PodShape.of_running(pod), group.key, gang.priority, node=pod.node) for pod in running
             ]
             self.notices[number] = notices
+            self.counted[group.key] = max(gang.ready - len(running), 0)
             return [group]
         children = []
         for each in sorted(gang.sub_groups, key=lambda one: (one.match_index, one.name.encode())):
@@ -104,6 +108,7 @@ class GangTree:
             children.append(self._child(gang, each.name, own, each.min_available))
             self._add(number, each.pods, children[-1])
             names = frozenset(each.running)
+            self.counted[children[-1].key] = len(each.succeeded)
             self.pods += [
                 GroupPod(pod.name, PodShape.of_running(pod), children[-1].key, gang.priority, node=pod.node)
                 for pod in running

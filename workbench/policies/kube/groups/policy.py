@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -83,11 +83,13 @@ class KubeTopology(KubeDefault):
         self._share = None if parameters.placements == 100 else parameters.placements
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
+        if not request.gang.n_pods:
+            return super().cannot_start(request)
         return self._cannot_start(GangTree.of([request.gang], request.snapshot)) or super().cannot_start(request)
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
-        known: dict[str, int] = {}
+        known = dict(tree.counted)
         for pod in tree.pods:
             known[pod.group] = known.get(pod.group, 0) + 1
         for leaf in tree.groups.leaves(tree.root):
@@ -101,6 +103,8 @@ class KubeTopology(KubeDefault):
         return () if status.ok else (Notice("group-error", text_of(status)),)
 
     def assign(self, request: Request) -> Answer:
+        if not request.gang.n_pods:
+            return Assignment(np.full(0, UNPLACED, dtype=np.int32))
         (answer,) = self.assign_tree([request])
         return answer
 
@@ -133,12 +137,30 @@ class KubeTopology(KubeDefault):
         answers = [
             self._answer(number, request, tree, outcome, placed, eviction) for number, request in enumerate(requests)
         ]
-        for request in requests:
+        for number, request in enumerate(requests):
             if request.recorder is not None:
-                record_placements(request.recorder, outcome, levels)
-                if not request.recorder.ties_only:
-                    request.recorder.note(condition_text(tree, outcome, request.gang))
+                self._explain(request.recorder, number, request, tree, outcome, levels, order)
         return answers
+
+    def _explain(
+        self,
+        recorder: Recorder,
+        number: int,
+        request: Request,
+        tree: GangTree,
+        outcome: GroupOutcome[GroupPod, int, Ints],
+        levels: Levels,
+        order: Ints,
+    ) -> None:
+        """Tell a recorder the placements, the condition, and what nodes answer about the first pod of a gang."""
+        record_placements(recorder, outcome, levels)
+        if recorder.ties_only:
+            return
+        recorder.note(condition_text(tree, outcome, request.gang))
+        first = min((pod for pod, (gang, _) in tree.place.items() if gang == number), key=lambda pod: pod.arrival)
+        nodes = next((_nodes_of(each) for each in outcome.walk() if each.group.key == first.group), order)
+        nodes = nodes if first.serving is None else nodes[first.serving[nodes]]
+        self._record(request, KubeCluster.of_ledger(request.ledger, request.demand.idle), first.shape, nodes)
 
     def _cycles(
         self, cluster: KubeCluster, tree: GangTree, levels: Levels, order: Ints
@@ -151,7 +173,7 @@ class KubeTopology(KubeDefault):
         first: GroupOutcome[GroupPod, int, Ints] | None = None
         try:
             while True:
-                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
@@ -184,7 +206,7 @@ class KubeTopology(KubeDefault):
             for pod in snapshot.running
             if pod.priority < tree.root.priority and pod.node >= 0 and not pod.terminating
         ]
-        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels)
+        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
         found = preempt(scene, tree.root, running, order, by_placement=True) if running else None
         if found is None:
             return ()
@@ -212,7 +234,7 @@ class KubeTopology(KubeDefault):
         for leaf in leaf_outcomes(tree.groups, outcome):
             for pod, found in leaf.pods.items():
                 if tree.place[pod][0] == number and isinstance(found.failure, PodChoice) and pod not in placed:
-                    reasons.setdefault(pod.role, (self._told(request, found.failure, _nodes_tried(leaf)),))
+                    reasons.setdefault(pod.role, (self._told(request, found.failure, len(_nodes_of(leaf))),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
         missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
@@ -234,9 +256,10 @@ class KubeTopology(KubeDefault):
         return answer
 
 
-def _nodes_tried(leaf: GroupOutcome[GroupPod, int, Ints]) -> int:
-    """Nodes of the placement that the outcome of a PodGroup is about."""
-    return next(len(trial.placement.nodes) for trial in leaf.trials if trial.outcome.pods is leaf.pods)
+def _nodes_of(leaf: GroupOutcome[GroupPod, int, Ints]) -> Ints:
+    """Nodes of the placement that the outcome of a PodGroup is about; none if it was tried in none."""
+    found = [trial.placement.nodes for trial in leaf.trials if trial.outcome.pods is leaf.pods]
+    return found[0] if found else np.zeros(0, dtype=np.int32)
 
 
 def _leaves_of(tree: GangTree, number: int) -> list[Any]:
@@ -276,10 +299,10 @@ class KubeTopologyScheduler(KubeScheduler):
             As in `Policy.schedule`.
         """
         ledger = snapshot.ledger()
-        trees: dict[tuple[str, str], list[int]] = {}
+        trees: dict[object, list[int]] = {}
         for i in sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i])):
             above = gangs[i].extra(KubeGroup).parents
-            key = (f"{gangs[i].namespace}/{root_of(gangs[i])}", "") if above else ("", gangs[i].key)
+            key: object = (gangs[i].namespace, root_of(gangs[i])) if above else i
             trees.setdefault(key, []).append(i)
         decisions: dict[int, Decision] = {}
         for members in trees.values():
@@ -294,10 +317,10 @@ class KubeTopologyScheduler(KubeScheduler):
         """Decide on the gangs of one root group."""
         if len(gangs) == 1 or any(gang.jobs for gang in gangs):
             return [self.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]
-        assert isinstance(self.node, KubeTopology)
         gpus: GpuQuestions = self._gpu_questions(gangs[0], ledger)
         requests = [self.node.request(gang, ledger, gpus, one) for gang, one in zip(gangs, recorders, strict=True)]
-        answers = self.node.assign_tree(requests)
-        planned = _Planned(self.node, {gang.key: answer for gang, answer in zip(gangs, answers, strict=True)})
-        policy = Composed(self.name, planned, self.gpu)
-        return [policy.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]
+        policy = cast("KubeTopology", self.node)
+        answers = policy.assign_tree(requests)
+        planned = _Planned(policy, {gang.key: answer for gang, answer in zip(gangs, answers, strict=True)})
+        together = Composed(self.name, planned, self.gpu)
+        return [together.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]

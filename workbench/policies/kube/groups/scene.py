@@ -44,6 +44,8 @@ class KubeScene:
         Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
     levels : Levels, optional
         Values of topology keys; None: those of the nodes' labels.
+    counted : mapping of str to int, optional
+        Pods of each PodGroup that count as scheduled and are not among `pods`; None: there are none.
     """
 
     def __init__(
@@ -54,11 +56,13 @@ class KubeScene:
         settings: KubeSettings,
         share: int | None = None,
         levels: Levels | None = None,
+        counted: Mapping[str, int] | None = None,
     ) -> None:
         self.cluster = cluster
         self.groups = groups
         self.settings = settings
         self.share = share
+        self._counted = {} if counted is None else counted
         self.levels = Levels(cluster.nodes) if levels is None else levels
         self._waiting: dict[str, list[GroupPod]] = {}
         self._placed: dict[str, list[GroupPod]] = {}
@@ -73,7 +77,7 @@ class KubeScene:
 
     def scheduled(self, group: KubePodGroup) -> int:
         """Pods of a PodGroup that have a node already."""
-        return len(self._placed.get(group.key, ()))
+        return len(self._placed.get(group.key, ())) + self._counted.get(group.key, 0)
 
     def children(self, group: KubePodGroup) -> Sequence[KubePodGroup]:
         """Children of a composite, in order of creation."""

@@ -1,0 +1,67 @@
+"""All placements of a group of equal pods at once answer as pods placed one by one do."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+
+from tests.choice import choices
+from tests.profiles import max_examples
+from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.policies.kube.choose import walk
+from workbench.policies.kube.cluster import KubeCluster, KubeNodes
+from workbench.policies.kube.groups.cycle import GroupCycle
+from workbench.policies.kube.groups.group_pods import GroupPod
+from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
+from workbench.policies.kube.groups.scene import KubeScene
+from workbench.policies.kube.settings import KubeSettings
+from workbench.policies.kube.shape import PodShape
+
+#: Equal in effect; the second looks at the pods one by one.
+AT_ONCE, ONE_BY_ONE = KubeSettings(), KubeSettings(percentage=100)
+
+
+class Slow(KubeScene):
+    """A scene without shortcuts."""
+
+    def alike(self, group, placements):
+        return None
+
+
+def cluster(rng):
+    """Up to twelve nodes in three racks, some without a rack, with odd amounts and pods on them."""
+    names = tuple(f"n{i:02d}" for i in range(rng.randint(1, 12)))
+    racks = [rng.choice([{}, {"rack": "a"}, {"rack": "b"}, {"rack": "c"}]) for _ in names]
+    amounts = [[rng.randint(1, 9) * 500, rng.randint(1, 16) << 30, rng.choice([2, 110]), 8] for _ in names]
+    none = np.zeros(len(names), dtype=np.bool_)
+    nodes = KubeNodes(
+        names,
+        NodeLabels.from_rows(names, racks),
+        NodeTaints.from_rows([()] * len(names)),
+        none,
+        ("cpu", "memory", "pods", "nvidia.com/gpu"),
+        np.array(amounts, dtype=np.int64),
+        none,
+    )
+    running = PodShape("d", {}, {"cpu": 300, "memory": 1 << 29})
+    return KubeCluster(nodes, [(running, i) for i in range(len(names)) for _ in range(rng.randint(0, 3))])
+
+
+@max_examples(200)
+@given(rng=choices())
+def test_at_once_and_one_by_one_agree(rng):
+    held = cluster(rng)
+    shape = PodShape("d", {}, {"cpu": rng.choice([0, 200, 700]), "memory": rng.choice([0, 1, 3]) << 29})
+    count = rng.randint(1, 14)
+    group = KubePodGroup("g", "d", min_count=rng.choice([None, 1, count]), topology_key=rng.choice(["", "rack"]))
+    pods = [GroupPod(f"p{i:02d}", shape, group.key, arrival=i) for i in range(count)]
+    order = walk(held.nodes, np.argsort(held.nodes.rank).astype(np.int32))
+    found = []
+    for scene, settings in ((KubeScene, AT_ONCE), (Slow, ONE_BY_ONE)):
+        before = held.requested.copy()
+        outcome = GroupCycle(scene(held, Hierarchy([group]), pods, settings)).run(group, order)
+        assert (held.requested == before).all()
+        told = {pod.name: (each.node, each.status) for pod, each in outcome.pods.items()}
+        trials = [(t.placement.name, t.outcome.status, t.total, dict(t.parts)) for t in outcome.trials]
+        found.append((outcome.status, told, trials, outcome.tied))
+    assert found[0] == found[1]
