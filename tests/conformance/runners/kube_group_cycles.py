@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from workbench.policies.kube.groups.conditions import GroupCondition, condition_after
+from workbench.policies.kube.groups.conditions import PodGroupCondition, condition_after
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome, PodOutcome, Trial
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
@@ -193,11 +193,11 @@ def tree(given: Json, want: Json) -> None:
     assert sorted(everything - set(placed)) == sorted(want["not_scheduled"])
 
 
-def condition(given: Json, generation: int = 0) -> GroupCondition:
-    return GroupCondition(given["status"], given["reason"], given["message"], generation, given["type"])
+def condition(given: Json, generation: int = 0) -> PodGroupCondition:
+    return PodGroupCondition(given["status"], given["reason"], given["message"], generation, given["type"])
 
 
-def shown(found: GroupCondition, want: Json) -> Json:
+def shown(found: PodGroupCondition, want: Json) -> Json:
     """The keys of a condition that a case expects."""
     return {key: getattr(found, key) for key in want}
 
