@@ -186,6 +186,12 @@ class MissingExtraError(WorkbenchError, ImportError):
         Name under which the package is imported.
     extra : str
         Extra of this project that brings it.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> print(wb.MissingExtraError("matplotlib", "plot"))
+    matplotlib is not installed: pip install "topology-workbench[plot]"
     """
 
     def __init__(self, package: str, extra: str) -> None:

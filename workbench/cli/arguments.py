@@ -11,6 +11,7 @@ import typer
 
 from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.usual_policies import with_field
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
@@ -110,7 +111,7 @@ def tier_speeds(given: Sequence[str]) -> dict[int, float]:
 
 
 def policy_names(texts: Sequence[str]) -> list[str]:
-    """Split the values of ``--policies`` at commas; the names are returned in their order.
+    """Split the values of ``--policies`` at commas; the names are returned in their order, ``field`` as its policies.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def policy_names(texts: Sequence[str]) -> list[str]:
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         raise InputError("a policy stands twice", source="--policies", got=repr(twice), expected="each policy once")
-    return names
+    return with_field(names)
 
 
 def required_policy_names(texts: Sequence[str]) -> list[str]:

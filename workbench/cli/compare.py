@@ -76,6 +76,7 @@ def compare(
 
     \b
       workbench compare datasets/demo
+      workbench compare datasets/demo --policies field
       workbench compare datasets/demo --policies volcano-1.13,volcano-1.15 --by-job
       workbench compare datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
       workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=datasets/pending/capacity.conf

@@ -244,7 +244,7 @@ Out = Annotated[
 ]
 Policies = Annotated[
     list[str],
-    typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
+    typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; field: every twin."),
 ]
 SharedSettings = Annotated[
     list[str],

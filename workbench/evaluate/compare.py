@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter
-from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.evaluate.usual_policies import USUAL_POLICIES, with_field
 from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
@@ -31,7 +32,6 @@ from workbench.policies import Policy, as_policy
 if TYPE_CHECKING:
     import pandas
 
-    from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
 
@@ -228,7 +228,8 @@ def compare(
         Every policy starts from it; nothing changes it. Left out where `gangs` is a scenario.
     policies : sequence of str or Policy
         Names ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``, policy objects, or functions decorated with
-        `workbench.policy`; by default `USUAL_POLICIES`. Of several with one name, the second is ``NAME (2)``.
+        `workbench.policy`; ``field`` stands for the twin of each scheduler. By default `USUAL_POLICIES`. Of several
+        with one name, the second is ``NAME (2)``.
     progress : bool or callable, optional
         True: show a bar. A function is called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
@@ -269,7 +270,7 @@ def compare(
     some, cluster = session_of(gangs, snapshot)
     if isinstance(policies, str | Policy) or not isinstance(policies, Iterable):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
-    chosen = [as_policy(policy) for policy in policies]
+    chosen = [as_policy(policy) for policy in with_field(policies)]
     if communication is not None:
         communication.check(cluster.topology)
     sessions = []

@@ -1,4 +1,11 @@
-"""`load`: the clusters, jobs and matrices that come with the package, by name."""
+"""Clusters and jobs that come with the package, by name, as `workbench.datasets`.
+
+Examples
+--------
+>>> import workbench as wb
+>>> [gang.name for gang in wb.datasets.load("demo").gangs]
+['hard-tier-2', 'nccl-pair', 'pytorch-job', 'soft-six']
+"""
 
 from __future__ import annotations
 

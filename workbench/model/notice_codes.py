@@ -18,7 +18,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "gang-group-tried": "The gang was tried beside other gangs of its gang group, which took nodes before it.",
         "gang-group-waits": "Another gang of the gang group finds no room or is missing; they are placed together.",
         "gang-incomplete": "Fewer pods of the gang find a node than it needs to start.",
-        "gang-unschedulable": "The scheduler's own text for a pending PodGroup: how many pods fit nowhere, and why.",
+        "gang-unschedulable": "Volcano's own text for a pending PodGroup: how many of its tasks fit nowhere, and why.",
         "gpu": "Nodes have free GPUs enough, but no set of them serves the pods as the GPU policy demands.",
         "group-error": "kube-scheduler ends the cycle of the PodGroup with an error, not as unschedulable.",
         "insufficient": "Nodes have too little of a resource left, or too few pod slots or GPUs.",

@@ -84,7 +84,7 @@ def test_a_session_and_a_stream_see_pods_of_earlier_gangs():
     gangs = [gang(f"j{i}", 3, APART) for i in range(3)]
     first, second, third = (decision.result for decision in policy.schedule(gangs, racks()))
     assert sorted(nodes_of(first) + nodes_of(second)) == NODES
-    assert codes(third.reasons) == ("pod-affinity", "gang-unschedulable")
+    assert codes(third.reasons) == ("pod-affinity", "pod-group-unschedulable")
     stream = policy.stream(racks())
     held = stream.place(gangs[0])
     assert nodes_of(stream.place(gangs[1])) == nodes_of(second)

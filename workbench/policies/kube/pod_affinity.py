@@ -107,4 +107,5 @@ def _stretched(raw: Longs) -> Longs:
         return np.zeros(len(raw), dtype=np.int64)
     lowest = raw.min()
     share = (raw - lowest).astype(np.float64) / np.float64(raw.max() - lowest)
-    return (100.0 * share).astype(np.int64)
+    stretched: Longs = (100.0 * share).astype(np.int64)
+    return stretched

@@ -114,7 +114,7 @@ class KubeDefault(NodePolicy):
                 cluster.pods.add(shape.kind, found, -1)
         if placed < needed:
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
-            group = Notice("gang-unschedulable", text, numbers={"count": needed - placed})
+            group = Notice("pod-group-unschedulable", text, numbers={"count": needed - placed})
             told = [reason for each in reasons.values() for reason in each]
             return Declined(tuple([*told, group] if needed > 1 else told), warnings=warnings)
         return Assignment(node, reasons, warnings=warnings)
