@@ -88,6 +88,8 @@ class Pod:
         Node on which other pods are evicted in its favour (status.nominatedNodeName); empty: none.
     gated : bool
         The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
+    gates : tuple of str
+        Names of its scheduling gates.
     unscheduled : StatusCondition, optional
         The condition PodScheduled where it does not hold: why a scheduler found no node; None: no scheduler said so.
     """
@@ -99,6 +101,7 @@ class Pod:
     nominated: str = ""
     gated: bool = False
     unscheduled: StatusCondition | None = None
+    gates: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -138,6 +141,8 @@ class Pod:
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
     status = get_map(data, "status", "")
+    every = get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")
+    gates = tuple(get_text(item, "name", path) for path, item in every)
     told = (one for one in read_status_conditions(data) if (one.type, one.status) == ("PodScheduled", "False"))
     return Pod(
         read_metadata(data, namespaced=True),
@@ -145,8 +150,9 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
-        gated=any(True for _ in get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")),
+        gated=bool(gates),
         unscheduled=next(told, None),
+        gates=gates,
     )
 
 

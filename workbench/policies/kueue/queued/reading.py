@@ -8,7 +8,7 @@ from datetime import datetime
 
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
-from workbench.model.kueue_names import POD_SET_LABEL, is_placed_by_topology
+from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology
 from workbench.model.kueue_queues import Admission, ClusterQueue, PodSetAdmission, QueuedWorkload
 from workbench.model.kueue_request import KueueObjects, KueueRequest
 from workbench.model.node_keys import HOSTNAME_LABEL
@@ -19,7 +19,7 @@ from workbench.policies.kueue.gang_snapshot import selector_and_terms
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import Node
 
-__all__ = ["QueuedCluster", "local_queue", "read_cluster"]
+__all__ = ["QueuedCluster", "local_queue", "read_cluster", "workload_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,13 @@ class QueuedCluster:
 def local_queue(gang: Gang) -> str:
     """Name of a gang's LocalQueue; that of its queue where it requests none of Kueue."""
     return gang.extra(KueueRequest).queue or gang.queue
+
+
+def workload_of(gang: Gang) -> str:
+    """Key of the Workload that a gang, or its pods, name; empty: none."""
+    named = (role.annotations.get(WORKLOAD, "") for role in gang.roles)
+    name = next((each for each in named if each), "")
+    return gang.extra(KueueRequest).workload or (f"{gang.namespace}/{name}" if name else "")
 
 
 def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:

@@ -16,7 +16,7 @@ from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Turn
 from workbench.policies.kueue.cycle.words import cut
 from workbench.policies.kueue.gates import Gates
-from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster
+from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster, workload_of
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["QueueSession"]
@@ -39,8 +39,13 @@ class QueueSession:
         self._gangs = gangs
         self._read = read_cluster(snapshot, gates)
         self._turns: dict[str, Turn] = {}
+        # Pods of a workload that holds quota need no more of it; their selectors say where they go.
+        held = {workload.key for workload in self._read.objects.workloads}
+        self._admitted_before = {gang.key for gang in gangs if workload_of(gang) in held}
         waiting = [
-            self._read.workload(gang, i) for i, gang in enumerate(gangs) if gang.n_pods and self._read.queue_of(gang)
+            self._read.workload(gang, i)
+            for i, gang in enumerate(gangs)
+            if gang.n_pods and gang.key not in self._admitted_before and self._read.queue_of(gang)
         ]
         if waiting:
             queues = PendingQueues(self._read.cluster, waiting)
@@ -54,6 +59,8 @@ class QueueSession:
 
     def refusal(self, gang: Gang) -> Notice | None:
         """Why a gang is not admitted, in Kueue's words; None: it is."""
+        if gang.key in self._admitted_before:
+            return None
         turn = self._turns.get(gang.key)
         if turn is None:
             name = f"{gang.namespace}/{local_queue(gang)}"
@@ -73,6 +80,10 @@ class QueueSession:
         refused = self.refusal(gang)
         if refused is not None:
             return Declined((refused,))
+        if gang.key in self._admitted_before:
+            counts = {role.name: role.count for role in gang.roles}
+            sets = tuple(PodSetAdmission(name, {}, {}, count) for name, count in counts.items())
+            return _Filling(request, self._read, Admission("", sets)).run()
         admission = self._turns[gang.key].admission
         assert admission is not None
         return _Filling(request, self._read, admission).run()
