@@ -42,6 +42,7 @@ REMEDIES: Mapping[str, str] = {
     "insufficient": "Ask for less per pod, wait for running pods to end, or add nodes.",
     "invalid-label": "Set the label tor-affinity to large-model-schema, normal-schema or null.",
     "job-left-out": "Wait for a HyperNode of that tier to be free of accelerator pods.",
+    "kueue-pending": "Raise the quota, let others of the queue or cohort end, or ask for fewer or smaller pods.",
     "larger-than-switch": "Use fewer pods than a switch has nodes, or switch-affinity without single-layer.",
     "left-out": "Let the function name a node for this pod, too.",
     "left-over": "Let minAvailable be all pods, or make room: Kueue admits the largest count that fits.",

@@ -17,9 +17,21 @@ from tests.formats.fabric.forests import read_back, snapshots
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GpuGroup
+from workbench.model.extras import GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
-from workbench.model.labels import NodeLabels, NodeTaints, Taint
+from workbench.model.kueue import Flavor, PodSet, PreferredTerm, SliceLayer, TopologyAssignment, TopologyRequest
+from workbench.model.kueue_queues import (
+    Admission,
+    ClusterQueue,
+    Cohort,
+    FlavorQuotas,
+    PodSetAdmission,
+    QueueCheck,
+    QueuedWorkload,
+    Quota,
+)
+from workbench.model.kueue_request import KueueObjects
+from workbench.model.labels import NodeLabels, NodeTaints, Requirement, Taint, Toleration
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.running_pod import RunningPod
@@ -52,6 +64,45 @@ def _shares(masks: list[int], free: list[int], rng: random.Random) -> np.ndarray
     width = max(masks).bit_length()
     rows = [[rng.randint(0, 1000) * (not bits >> gpu & 1) for gpu in range(width)] for bits in free]
     return np.array(rows, dtype=np.int16).reshape(len(masks), width)
+
+
+#: Kueue's objects with every kind of value that their fields have.
+KUEUE = KueueObjects(
+    {"t": ("rack", "host")},
+    (Flavor("f", "t", {"pool": "é"}, (Toleration("k"),), (Taint("k", "v", "NoSchedule"),)), Flavor("plain")),
+    (
+        ClusterQueue("q", "c", ((FlavorQuotas("f", {"cpu": Quota(5, None, 3)}),),), checks=(QueueCheck("p", ("f",)),)),
+        ClusterQueue("r", borrow_max_priority=-1, try_next_if_preempting=False),
+    ),
+    {"ns/l": "q"},
+    (Cohort("c", "top"),),
+    ("p",),
+    (
+        QueuedWorkload(
+            "ns/w",
+            "q",
+            (
+                PodSet(
+                    "main",
+                    2,
+                    {"cpu": 1},
+                    TopologyRequest(required="rack", slices=(SliceLayer("host", 2),)),
+                    {"a": "b"},
+                    (),
+                    ((Requirement("a", "In", ("b", "c")),),),
+                    (PreferredTerm(3, (Requirement("a", "Exists"),)),),
+                    min_count=1,
+                ),
+            ),
+            created=1.5,
+            admission=Admission(
+                "q",
+                (PodSetAdmission("main", {"cpu": "f"}, {"cpu": 2}, 2, TopologyAssignment(("host",), ((("h",), 2),))),),
+            ),
+            checks={"p": "Ready"},
+        ),
+    ),
+)
 
 
 @st.composite
@@ -118,6 +169,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
     switches = SwitchTable.build(rows_of_nodes, n, draw(st.none() | st.integers(1, 99)), preset, "double_layer")
     return dataclasses.replace(
         base,
+        extras=extras_of(*draw(st.sampled_from([(), (KUEUE,)]))),
         switches=draw(st.sampled_from([None, switches])),
         labels=NodeLabels.from_rows(base.topology.node_names, rows),
         taints=NodeTaints.from_rows(taints),
@@ -160,7 +212,7 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
         "addresses", "switches", "gpu_plans", "node_uids", "node_resource_versions",
-        "gpu_shares", "exclusive", "not_ready",
+        "gpu_shares", "exclusive", "not_ready", "extras",
     }  # fmt: skip
 
 

@@ -12,7 +12,9 @@ from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
 from workbench.model.counted import counted
+from workbench.model.extras import Extra
 from workbench.model.gang import Gang
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
@@ -79,6 +81,7 @@ def assemble(
         running_gaps=assumed,
         last_gaps=other_gaps(cluster, table.nodes, workload.gangs),
         exclusive=exclusive_hypernodes(cluster, running, table.topology),
+        extras=cluster.extras,
         source=source,
         taken_at=taken_at,
     )
@@ -96,6 +99,7 @@ def join(
     running_gaps: Sequence[Notice],
     last_gaps: Sequence[Notice],
     exclusive: Mapping[str, str],
+    extras: Mapping[type[Extra], Extra],
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
@@ -105,7 +109,7 @@ def join(
     ----------
     table : NodeTable
     workload : Workload
-    running, queues, exclusive, source, taken_at
+    running, queues, exclusive, extras, source, taken_at
         As in `ClusterSnapshot`.
     used : ndarray of shape (n, r), int64
         Resources of the pods on each node, in base units.
@@ -135,6 +139,7 @@ def join(
         running=running,
         gaps=(*table.gaps, *running_gaps, *table.matrix_gaps, *gated, *workload.notes, *last_gaps),
         exclusive=exclusive,
+        extras=extras,
         source=source,
         taken_at=taken_at,
         addresses=table.addresses,
@@ -173,7 +178,8 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     if unfound:
         text = f"{counted(unfound, 'ConfigMap')} {DEVICE_INFO_PREFIX}… of nodes that are not in the input"
         gaps.append(Notice("device-without-node", text, numbers={"count": unfound}))
-    unknown = sorted({gang.queue for gang in gangs} - set(cluster.queues) - {"default"})
+    named = {gang.queue for gang in gangs if gang.queue != gang.extra(KueueRequest).queue}
+    unknown = sorted(named - set(cluster.queues) - {"default"})
     if unknown:
         text = f"queues not in the input: {', '.join(unknown)}"
         gaps.append(Notice("unknown-queue", text, numbers={"count": len(unknown)}))

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.errors import UnknownNameError
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
+from workbench.objects.cluster_part import ClusterPart
 from workbench.objects.deployment import Deployment
 from workbench.objects.device import Device
 from workbench.objects.device_info import DeviceInfo
@@ -37,6 +38,7 @@ ClusterObject = (
     | HyperJob
     | Deployment
     | GangRequest
+    | ClusterPart
 )
 
 # The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
@@ -53,6 +55,7 @@ _FIELDS: dict[str, str] = {
     "HyperJob": "hyper_jobs",
     "Deployment": "deployments",
     "GangRequest": "requests",
+    "ClusterPart": "cluster_parts",
 }
 
 
@@ -64,10 +67,10 @@ class ObjectChange:
     ----------
     kind : str
         One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob,
-        Deployment and GangRequest.
+        Deployment, GangRequest and ClusterPart.
     key : str
         ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its
-        node, of a GangRequest its kind, too, as in ``Claim namespace/name``.
+        node, of a GangRequest or a ClusterPart its kind, too, as in ``Claim namespace/name``.
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
@@ -111,6 +114,8 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
     """
     if isinstance(value, GangRequest):
         return ObjectChange("GangRequest", f"{type(value).__name__} {value.metadata.key}", value, refused, notes)
+    if isinstance(value, ClusterPart):
+        return ObjectChange("ClusterPart", f"{value.kind} {value.metadata.key}", value, refused, notes)
     key = value.name if isinstance(value, Queue | PriorityClass | DeviceInfo) else value.metadata.key
     return ObjectChange(type(value).__name__, key, value, refused, notes)
 
@@ -168,7 +173,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
 def _name(kind: str, key: str) -> str:
     """Name of an object in `ClusterObjects.refused` and `ClusterObjects.notes`."""
-    return key if kind == "GangRequest" else f"{kind} {key}"
+    return key if kind in ("GangRequest", "ClusterPart") else f"{kind} {key}"
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:

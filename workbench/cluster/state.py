@@ -233,6 +233,7 @@ class _Parts:
             running_gaps=pods.doubts.gaps(),
             last_gaps=self._last_gaps,
             exclusive=exclusive_hypernodes(self._objects, pods.running, self._table.topology),
+            extras=self._objects.extras,
             source=self._source,
             taken_at=taken_at,
         )

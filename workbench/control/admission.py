@@ -18,6 +18,7 @@ from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.job_queue import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.kueue import is_kueue_kind, kueue_change_findings
 from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
 from workbench.objects.kinds import ClusterObjects
@@ -87,6 +88,10 @@ class Webhooks(Working):
 
     def _changed(self, key: Ref, before: Object, after: Object) -> Object:
         same_spec = before.get("spec") == after.get("spec")
+        if is_kueue_kind(after):
+            if not same_spec and (found := kueue_change_findings(before, after)):
+                _refuse("Invalid", key, "; ".join(one.said for one in found))
+            return after
         if key.kind == "Job" and not same_spec and (text := refuse_job_update(after, before=before)):
             _refuse("Denied", key, text)
         if key.kind in ("HyperNode", "Queue", "HyperJob") and not same_spec:

@@ -29,7 +29,7 @@ from workbench.objects.metadata import is_stored, read_metadata
 
 __all__ = ["Review", "Reviewed", "Reviewer", "review_manifests"]
 
-_CLUSTER_SCOPED = ("HyperNode", "Queue")
+_CLUSTER_SCOPED = ("HyperNode", "Queue", "Topology", "ResourceFlavor")
 
 #: Kinds whose admission depends on queues and tier names.
 _OF_QUEUES = ("Job", "PodGroup", "HyperJob")

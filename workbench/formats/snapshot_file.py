@@ -17,13 +17,15 @@ import orjson
 
 from workbench.errors import CapacityError, InputError
 from workbench.formats.manifests import read_text
+from workbench.formats.plain_values import from_plain, to_plain
 from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.jobs.roles import gpu_group_of
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
-from workbench.model.extras import GpuGroup
+from workbench.model.extras import Extra, GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
+from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
@@ -39,6 +41,9 @@ __all__ = ["MARK", "parse_snapshot", "save", "snapshot_text"]
 #: The key that tells a snapshot from other files; its value is the version of this layout.
 MARK = "workbench_snapshot"
 VERSION = 1
+
+#: Extras of a snapshot by their names in the file.
+_EXTRAS: dict[str, type[Extra]] = {"kueue": KueueObjects}
 
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -117,6 +122,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "running": [_running_record(pod) for pod in snapshot.running],
         "records": dict(snapshot.records),
         "exclusive": dict(snapshot.exclusive),
+        "extras": {name: to_plain(snapshot.extras[kind]) for name, kind in _EXTRAS.items() if kind in snapshot.extras},
         "gpu_plans": [
             {
                 "namespace": plan.namespace,
@@ -264,7 +270,18 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         node_resource_versions=_texts_of_nodes(data, "node_resource_versions", order) or None,
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
+        extras=_extras(data),
     )
+
+
+def _extras(data: Mapping[str, Any]) -> dict[type[Extra], Extra]:
+    """Extras by class; a file without the field has none."""
+    found = []
+    for name, item in get_map(data, "extras", "").items():
+        if name not in _EXTRAS:
+            raise wrong(child("extras", name), item, f"one of {', '.join(_EXTRAS)}")
+        found.append(from_plain(_EXTRAS[name], item, child("extras", name)))
+    return extras_of(*found)
 
 
 def _nodes_listed(data: Mapping[str, Any], key: str, n: int) -> npt.NDArray[np.bool_]:

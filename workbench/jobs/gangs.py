@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
+from workbench.jobs.kueue_request import with_kueue_request
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.pods import gang_of_koordinator_group, gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
@@ -108,7 +109,7 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     gangs += gangs_of_lone_pods([pod for pod in members.alone if not others.has_pod(pod)], priorities)
     labels = read_job_labels(cluster, members)
-    pending = [completed(gang, labels) for gang in gangs if gang is not None]
+    pending = [with_kueue_request(completed(gang, labels)) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
     refused = refused_notices(cluster)

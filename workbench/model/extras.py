@@ -1,7 +1,7 @@
-"""Extras of a gang: the parts of its request that only one scheduler reads.
+"""Extras of a gang or of a snapshot: parts of a request, or of a cluster, that only one scheduler reads.
 
-`Gang.extras` maps the class of an extra to its value, so the twin of another scheduler brings a class of its own and
-changes nothing here.
+`Gang.extras` and `ClusterSnapshot.extras` map the class of an extra to its value, so the twin of another scheduler
+brings classes of its own and changes nothing here.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "insufficient": "Nodes have too little of a resource left, or too few pod slots or GPUs.",
         "invalid-label": "The label tor-affinity has a value that the switch affinity plugin does not know.",
         "job-left-out": "No HyperNode of the tier is left for this Job; the HyperJob starts without it.",
+        "kueue-pending": "Kueue's message about a workload that waits for quota, for flavors or for domains.",
         "larger-than-switch": "The job has more pods than one switch has nodes, and it may not leave a switch.",
         "left-out": "A policy written as a function gave this pod no node; the gang starts without it.",
         "left-over": "The workload was admitted with fewer pods (partial admission), and this one is not among them.",

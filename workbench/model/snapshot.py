@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.extras import AscendWish, KoordinatorWish
+from workbench.model.extras import AscendWish, Extra, KoordinatorWish, empty_extra, extras_of
 from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -46,6 +46,7 @@ __all__ = [
 #: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
 NO_MATRIX = -1
 
+E = TypeVar("E", bound=Extra)
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
@@ -147,6 +148,8 @@ class ClusterSnapshot(Value, Displayed):
     not_ready : ndarray of shape (n,), bool
         Nodes whose condition Ready is not True; no policy places a pod there, whether or not they have the taint that
         Kubernetes' node controller gives such nodes. By default every node is ready.
+    extras : mapping of type to Extra
+        What only one scheduler reads of the cluster as a whole (`workbench.model.extras`), by class; `extra` reads one.
     """
 
     topology: Topology
@@ -174,6 +177,7 @@ class ClusterSnapshot(Value, Displayed):
     gpu_shares: Milli | None = None
     exclusive: Mapping[str, str] = field(default_factory=dict)
     not_ready: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    extras: Mapping[type[Extra], Extra] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -403,6 +407,15 @@ class ClusterSnapshot(Value, Displayed):
         known = [name for name in self.exclusive.values() if self.topology.has_domain(name)]
         nodes = [self.topology.nodes_of(self.topology.domain(name)) for name in known]
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *nodes]))
+
+    def extra(self, kind: type[E]) -> E:
+        """The snapshot's extra of a class; the empty one of the class if it has none."""
+        found = self.extras.get(kind)
+        return empty_extra(kind) if found is None else cast("E", found)
+
+    def with_extra(self, *extras: Extra) -> ClusterSnapshot:
+        """A copy of the snapshot with these extras, each in place of the one of its class."""
+        return dataclasses.replace(self, extras=extras_of(*self.extras.values(), *extras))
 
     def address_of(self, node: int) -> str:
         """InternalIP of the node with index `node`; empty if unknown."""

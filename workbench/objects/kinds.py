@@ -10,9 +10,12 @@ from functools import partial
 from typing import Any
 
 from workbench.errors import CapacityError, InputError
+from workbench.model.extras import Extra
+from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
+from workbench.objects.cluster_part import ClusterPart, extras_of_parts
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
@@ -22,6 +25,15 @@ from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
+from workbench.objects.kueue.queues import (
+    TopologyPart,
+    read_admission_check,
+    read_cluster_queue,
+    read_cohort,
+    read_local_queue,
+    read_resource_flavor,
+)
+from workbench.objects.kueue.workload import read_workload_object
 from workbench.objects.level_topology import (
     LevelTopology,
     read_cluster_network_topology,
@@ -49,8 +61,8 @@ class ClusterObjects:
     `ignored` counts objects of kinds that are not read; a known kind of another API group is listed with its
     apiVersion. `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; these
     objects are kept. `notes` holds, by the same names, notices on objects that do not mean what they seem to
-    (`workbench.objects.admission.notes_of`). `requests` holds objects of several kinds, under the same names. With
-    `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
+    (`workbench.objects.admission.notes_of`). `requests` and `cluster_parts` hold objects of several kinds, under the
+    same names. With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -69,6 +81,7 @@ class ClusterObjects:
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     events: dict[str, Event] = field(default_factory=dict)
     requests: dict[str, GangRequest] = field(default_factory=dict)
+    cluster_parts: dict[str, ClusterPart] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
     notes: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
@@ -82,6 +95,13 @@ class ClusterObjects:
         cluster.hypernodes.update((hypernode.name, hypernode) for hypernode in hypernodes)
         cluster.nodes.update((node.name, node) for node in nodes)
         return cluster
+
+    @property
+    def extras(self) -> dict[type[Extra], Extra]:
+        """What the objects tell single schedulers about the cluster as a whole, by class of extras."""
+        parts = [*self.cluster_parts.values(), *(one for one in self.requests.values() if isinstance(one, ClusterPart))]
+        parts += [_topology_part(one) for one in self.level_topologies.values() if one.owner == "kueue"]
+        return extras_of_parts(parts)
 
     def add(self, data: Mapping[str, Any], place: str = "", *, accepted: bool = False) -> None:
         """Read one parsed manifest and add the object.
@@ -119,8 +139,7 @@ class ClusterObjects:
         if room == "level_topologies":
             # Two owners may each have an object of the same name.
             key = f"{value.owner}/{key}"
-        if room == "requests":
-            # They are of several kinds.
+        if room in _SEVERAL_KINDS:
             key = f"{kind} {key}"
         objects = getattr(self, room)
         if len(objects) >= MOST_OBJECTS:
@@ -144,12 +163,15 @@ class ClusterObjects:
         objects[key] = value
         if place:
             self._places[room, key] = place
-        name = key if room == "requests" else f"{kind} {key}"
+        name = key if room in _SEVERAL_KINDS else f"{kind} {key}"
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
         if notes := notes_of(data, accepted=accepted):
             self.notes[name] = tuple(notes)
 
+
+#: Fields of `ClusterObjects` that hold objects of several kinds.
+_SEVERAL_KINDS = ("requests", "cluster_parts")
 
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     ("", "Node"): ("nodes", read_node),
@@ -167,6 +189,12 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("apps", "StatefulSet"): ("deployments", read_deployment),
     ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
+    ("kueue.x-k8s.io", "ResourceFlavor"): ("cluster_parts", read_resource_flavor),
+    ("kueue.x-k8s.io", "ClusterQueue"): ("cluster_parts", read_cluster_queue),
+    ("kueue.x-k8s.io", "LocalQueue"): ("cluster_parts", read_local_queue),
+    ("kueue.x-k8s.io", "Cohort"): ("cluster_parts", read_cohort),
+    ("kueue.x-k8s.io", "AdmissionCheck"): ("cluster_parts", read_admission_check),
+    ("kueue.x-k8s.io", "Workload"): ("requests", read_workload_object),
     ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),
     ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),
 }
@@ -187,6 +215,11 @@ for _group, _kind in _READERS:
 #: Similarity (difflib's ratio) from which an unknown name counts as a misspelt known one: ``Jobb`` is ``Job``, and
 #: ``JobSet`` is not.
 _ALIKE = 0.8
+
+
+def _topology_part(topology: LevelTopology) -> TopologyPart:
+    hosts = (HOSTNAME_LABEL,) if topology.down_to_hosts else ()
+    return TopologyPart(topology.metadata, (*(level.name for level in topology.levels), *hosts))
 
 
 def kind_label(version: str, kind: str) -> str:

@@ -51,11 +51,14 @@ class LevelTopology:
         ``kueue``, ``kai`` or ``koordinator``.
     levels : tuple of Level
         Widest first; the level of the node itself is left out.
+    down_to_hosts : bool
+        Whether the node itself is the lowest level.
     """
 
     metadata: Metadata
     owner: str
     levels: tuple[Level, ...]
+    down_to_hosts: bool = False
 
 
 def read_kueue_topology(data: Mapping[str, Any]) -> LevelTopology:
@@ -85,7 +88,7 @@ def _topology(data: Mapping[str, Any], owner: str) -> LevelTopology:
     if not keys:
         raise wrong("spec.levels", spec.get("levels"), "at least one level")
     levels = tuple(Level(key, (key,)) for key in keys if key != HOSTNAME_LABEL)
-    return LevelTopology(read_metadata(data, namespaced=False), owner, levels)
+    return LevelTopology(read_metadata(data, namespaced=False), owner, levels, HOSTNAME_LABEL in keys)
 
 
 def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:

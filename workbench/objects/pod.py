@@ -13,7 +13,16 @@ from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
-__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
+__all__ = [
+    "Pod",
+    "PodSpec",
+    "PodTemplate",
+    "read_expressions",
+    "read_pod",
+    "read_pod_as_template",
+    "read_pod_spec",
+    "read_template",
+]
 
 ANY_NODE = NodeFilter()
 
@@ -284,14 +293,14 @@ def _affinity_terms(spec: Mapping[str, Any], where: str) -> tuple[tuple[Requirem
     where = child(where, "requiredDuringSchedulingIgnoredDuringExecution")
     return tuple(
         (
-            *_expressions(term, "matchExpressions", path),
-            *_expressions(term, "matchFields", path, field_keys={"metadata.name": NODE_NAME_FIELD}),
+            *read_expressions(term, "matchExpressions", path),
+            *read_expressions(term, "matchFields", path, field_keys={"metadata.name": NODE_NAME_FIELD}),
         )
         for path, term in get_maps(required, "nodeSelectorTerms", where)
     )
 
 
-def _expressions(
+def read_expressions(
     term: Mapping[str, Any], key: str, where: str, field_keys: Mapping[str, str] | None = None
 ) -> Iterator[Requirement]:
     for path, item in get_maps(term, key, where):

@@ -103,7 +103,12 @@ class Composed(Policy):
         return GpuQuestions(self.gpu, ledger)
 
     def _place_with(
-        self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
+        self,
+        gpus: GpuQuestions,
+        gang: Gang,
+        ledger: Ledger,
+        recorder: Recorder | None,
+        assign: Callable[[Request], Assignment | Declined] | None = None,
     ) -> Placement | Refusal:
         """Place one gang as `place` does, with answers of the GPU policy that several gangs can share.
 
@@ -116,9 +121,11 @@ class Composed(Policy):
             Holds the placement afterwards; unchanged if the answer is a refusal.
         recorder : Recorder or None
             Receives every candidate that is considered; must not change the answer.
+        assign : callable, optional
+            Chooses the nodes in place of the node policy, such as a session that has decided already; None: nobody.
         """
         check()
-        if gang.jobs:
+        if gang.jobs and assign is None:
             return self._hyper_job(gang, ledger, recorder)
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
@@ -131,7 +138,7 @@ class Composed(Policy):
         elif self.traits.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
         elif request.demand.order:
-            answer = self.node.assign(request)
+            answer = (assign or self.node.assign)(request)
         else:
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
         if isinstance(answer, Assignment) and request.demand.best_effort:

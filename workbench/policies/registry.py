@@ -38,6 +38,7 @@ from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuPar
 from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
 from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
 from workbench.policies.kueue.policy import Kueue019, KueueParameters
+from workbench.policies.kueue.queued.scheduler import KueueScheduler
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
@@ -203,6 +204,7 @@ _BUILT_IN = (
         KueueParameters,
         "a gang in one domain of a level, in few of them, or anywhere; slices, leader groups; Kueue's own reasons",
         "Kueue 0.19.2, Topology Aware Scheduling",
+        KueueScheduler,
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),

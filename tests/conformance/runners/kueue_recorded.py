@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.registry import NotUnderstood
+from tests.conformance.runners import kueue_cycle
 from tests.conformance.runners import kueue_values as read
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
 from workbench.policies.kueue.values import Assignment, Outcome, PodSet, Replacement
@@ -112,6 +113,9 @@ class Recorded:
     def run(self, file: str, case: Json) -> None:
         """Compare every step of a scenario with the real program's answers, or with others that it gave as well."""
         given, want = case.get("input"), case.get("expected")
+        if isinstance(want, dict) and "cycles" in want:
+            kueue_cycle.check_recorded(given, want)
+            return
         if not isinstance(given, dict) or not isinstance(want, dict) or "steps" not in given or "steps" not in want:
             raise NotUnderstood("a scenario is a sequence of placements: 'input' and 'expected' have steps")
         sequence = _Sequence(given)

@@ -134,7 +134,7 @@ def test_labels_that_say_the_tree_already_are_used_and_taints_and_resources_stay
         (topology(), "spec.levels: wrong type or value|spec.levels"),
         (topology(""), r"spec.levels\[0\].nodeLabel"),
         (topology("a", "a"), r"spec.levels\[1\].nodeLabel"),
-        (topology("kubernetes.io/hostname", "a"), r"spec.levels\[1\].nodeLabel"),
+        (topology("kubernetes.io/hostname", "a"), r"spec.levels\[0\].nodeLabel"),
         (layers(("A", "", ["a"])), "expected a layer NodeTopologyLayer"),
         (layers(("NodeTopologyLayer", "B", [])), r"\[0\].parentTopologyLayer: .*'B'"),
         (layers(("NodeTopologyLayer", "A", []), ("A", "A", ["a"])), "a layer inside itself"),

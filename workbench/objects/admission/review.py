@@ -21,18 +21,19 @@ from workbench.objects.admission.hypernode import hypernode_findings, refuse_hyp
 from workbench.objects.admission.job import job_findings, refuse_job
 from workbench.objects.admission.job_defaults import job_defaults
 from workbench.objects.admission.known import Known, KnownQueue
+from workbench.objects.admission.kueue import KUEUE_KINDS, is_kueue_kind, kueue_findings, pod_annotation_faults
 from workbench.objects.admission.plugins import master_warnings, plugin_warnings
 from workbench.objects.admission.pod_group import pod_group_findings, queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.queue import queue_defaults, queue_findings
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import min_member_notes, read_deployment, scheduler_notes
-from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.names import label_errors, name_error
-from workbench.objects.pod import read_pod, read_template
+from workbench.objects.pod import PodTemplate, read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
@@ -44,7 +45,7 @@ __all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "notes_of", "refusal_of",
 
 #: (API group, kind) of the objects that `review` knows. Of Deployments it checks the names of fields and keys, and the
 #: types of the fields that are read.
-REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")}
+REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")} | KUEUE_KINDS
 
 #: End of the names of Volcano's API groups.
 _VOLCANO = ".volcano.sh"
@@ -119,6 +120,8 @@ def review(
     InputError
         A field of the wrong type.
     """
+    if is_kueue_kind(data):
+        return _kueue_object(data)
     if refusal := _no_such_kind(data, release):
         notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
         return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
@@ -158,7 +161,7 @@ def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
     if (group, kind) == ("apps", "StatefulSet"):
         return _annotation_notes(data)
-    if (group, kind) not in REVIEWED_KINDS:
+    if (group, kind) not in REVIEWED_KINDS or is_kueue_kind(data):
         return []
     notes = _annotation_notes(data)
     if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
@@ -199,6 +202,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return ""
+    if is_kueue_kind(data):
+        return "; ".join(one.text for one in kueue_findings(data))
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] == "Job":
@@ -229,20 +234,34 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
             return _job(data, release, known, own_plugins)
         case "Pod":
             read_pod(data)
-            return Verdict(_refuse_pod(data))
+            found = _pod_findings(data)
+            return Verdict("; ".join(one.text for one in found), findings=tuple(found))
         case "Queue":
             findings = queue_findings(data)
             return Verdict("; ".join(one.text for one in findings), queue_defaults(data), findings=tuple(findings))
         case "Deployment":
-            read_deployment(data)
+            template, replicas = read_deployment(data).template, get_int(get_map(data, "spec", ""), "replicas", "spec")
+            return Verdict(warnings=tuple(_pods_refused(template, "spec", replicas)))
         case "HyperJob":
             return _hyper_job(data, release, known, own_plugins)
     return Verdict()
 
 
 def _refuse_pod(data: Mapping[str, Any]) -> str:
+    return "; ".join(one.text for one in _pod_findings(data))
+
+
+def _pod_findings(data: Mapping[str, Any]) -> list[Fault]:
     metadata = get_map(data, "metadata", "")
-    return refuse_gpu_group(get_texts(metadata, "labels", "metadata"), get_texts(metadata, "annotations", "metadata"))
+    annotations = get_texts(metadata, "annotations", "metadata")
+    text = refuse_gpu_group(get_texts(metadata, "labels", "metadata"), annotations)
+    return [*([Fault("", text)] if text else []), *pod_annotation_faults(annotations, "metadata")]
+
+
+def _kueue_object(data: Mapping[str, Any]) -> Verdict:
+    read_metadata(data, namespaced=data["kind"] == "Workload")
+    found = [*kueue_findings(data), *(Fault(*each) for each in _wrong_metadata(data))]
+    return Verdict("; ".join(one.text for one in found), findings=tuple(found))
 
 
 def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
@@ -373,11 +392,19 @@ def _job(data: Mapping[str, Any], release: Release, known: Known, own_plugins: b
         warnings += _unknown_queue(job.queue, known) + plugin_warnings(job) + master_warnings(spec, job)
     for path, item in get_maps(spec, "tasks", "spec"):
         template = read_template(item, path)
-        contradiction = refuse_gpu_group(template.labels, template.annotations)
-        if contradiction:
-            text = f"{path}.template: its pods will be refused: {contradiction}"
-            warnings.append(Notice("pods-refused-by-admission", text, path))
+        warnings += _pods_refused(template, path, get_int(item, "replicas", path))
     return _with_topology(refusal, defaults, warnings, data, release, findings)
+
+
+def _pods_refused(template: PodTemplate, path: str, count: int | None) -> list[Notice]:
+    """Warnings that the pods of a template, whose owner is accepted, will be refused."""
+    path = child(path, "template")
+    contradiction = refuse_gpu_group(template.labels, template.annotations)
+    kueue = pod_annotation_faults(template.annotations, child(path, "metadata"), count)
+    return [
+        Notice("pods-refused-by-admission", f"{path}: its pods will be refused: {text}", path.rpartition(".")[0])
+        for text in (*([contradiction] if contradiction else []), *(one.text for one in kueue))
+    ]
 
 
 def _hyper_job(data: Mapping[str, Any], release: Release, known: Known, own: bool) -> Verdict:

@@ -18,7 +18,7 @@ from workbench.policies.kueue.topology_snapshot import TopologySnapshot
 from workbench.policies.kueue.values import Assignment, Flavor, PodSet, TopologyRequest
 from workbench.policies.request import Request
 
-__all__ = ["GangSnapshot"]
+__all__ = ["GangSnapshot", "selector_and_terms"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -88,7 +88,7 @@ class GangSnapshot(TopologySnapshot):
         suitable = demand.gpus.feasible(self.request.gang.roles[role].n_gpus)
         if suitable is not None:
             self._gpus[name] = suitable[self.levels.nodes]
-        selector, terms = _selector_and_terms(filters)
+        selector, terms = selector_and_terms(filters)
         return PodSet(name, count, requests, topology, selector, filters.tolerations, terms)
 
     def running(self, role: int) -> Counter[str]:
@@ -104,7 +104,7 @@ class GangSnapshot(TopologySnapshot):
         return Assignment(self.leaves.assignment_levels, tuple([((name,), count) for name, count in pods.items()]))
 
 
-def _selector_and_terms(filters: NodeFilter) -> tuple[dict[str, str], tuple[tuple[Requirement, ...], ...]]:
+def selector_and_terms(filters: NodeFilter) -> tuple[dict[str, str], tuple[tuple[Requirement, ...], ...]]:
     """A filter of nodes as node selector and terms of a node affinity."""
     selector: dict[str, str] = {}
     rest: list[Requirement] = []

@@ -60,7 +60,7 @@ class Kueue019(NodePolicy):
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters
-        self._gates = Gates(TASBalancedPlacement=parameters.balanced, TASProfileMixed=parameters.profile_mixed)
+        self.gates = Gates(TASBalancedPlacement=parameters.balanced, TASProfileMixed=parameters.profile_mixed)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -80,7 +80,7 @@ class Kueue019(NodePolicy):
         if reading.impossible is not None:
             return Declined((reading.impossible,), warnings=reading.warnings)
         story.reading(reading)
-        cluster = GangSnapshot(request, levels, self._gates)
+        cluster = GangSnapshot(request, levels, self.gates)
         cluster.observer = story.observer
         turn = GangTurn(request, cluster, reading)
         found = turn.place()

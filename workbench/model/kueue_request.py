@@ -1,0 +1,84 @@
+"""`KueueRequest`: what one gang requests of Kueue alone, and `KueueObjects`: Kueue's objects of a whole cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.model.extras import Extra
+from workbench.model.kueue import Flavor, PreferredTerm, TopologyRequest
+from workbench.model.kueue_queues import ClusterQueue, Cohort, QueuedWorkload
+
+__all__ = ["KueueObjects", "KueueRequest", "KueueRole"]
+
+
+@dataclass(frozen=True)
+class KueueRole:
+    """What the pods of one role, a pod set of Kueue, request.
+
+    Attributes
+    ----------
+    role : str
+    topology : TopologyRequest, optional
+        None: nothing.
+    min_count : int, optional
+        Fewest pods with which Kueue may admit the gang; None: all.
+    preferred : tuple of PreferredTerm
+        Preferred node affinity.
+    """
+
+    role: str
+    topology: TopologyRequest | None = None
+    min_count: int | None = None
+    preferred: tuple[PreferredTerm, ...] = ()
+
+
+@dataclass(frozen=True)
+class KueueRequest(Extra):
+    """What a gang requests of Kueue; read by the policies whose names begin with ``kueue``.
+
+    Attributes
+    ----------
+    queue : str
+        Its LocalQueue; empty: not given.
+    roles : tuple of KueueRole
+        Roles that request something.
+    workload : str
+        Key (``namespace/name``) of its Workload; empty: it has none.
+    """
+
+    queue: str = ""
+    roles: tuple[KueueRole, ...] = ()
+    workload: str = ""
+
+    def of(self, role: str) -> KueueRole:
+        """What a role requests, by its name."""
+        return next((each for each in self.roles if each.role == role), KueueRole(role))
+
+
+@dataclass(frozen=True)
+class KueueObjects(Extra):
+    """Kueue's objects of a cluster; an extra of the snapshot.
+
+    Attributes
+    ----------
+    topologies : mapping of str to tuple of str
+        Levels of each Topology, node label keys, widest first.
+    flavors : tuple of Flavor
+    cluster_queues : tuple of ClusterQueue
+    local_queues : mapping of str to str
+        ClusterQueue of each LocalQueue, by ``namespace/name``.
+    cohorts : tuple of Cohort
+    provisioning : tuple of str
+        Admission checks that ask for machines.
+    workloads : tuple of QueuedWorkload
+        Those that hold quota.
+    """
+
+    topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flavors: tuple[Flavor, ...] = ()
+    cluster_queues: tuple[ClusterQueue, ...] = ()
+    local_queues: Mapping[str, str] = field(default_factory=dict)
+    cohorts: tuple[Cohort, ...] = ()
+    provisioning: tuple[str, ...] = ()
+    workloads: tuple[QueuedWorkload, ...] = ()

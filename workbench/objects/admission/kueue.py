@@ -1,0 +1,158 @@
+"""Admission of Kueue's own objects: Topology, ResourceFlavor and Workload.
+
+Source: Kueue 0.19, the rules in the CustomResourceDefinitions (apis/kueue/v1beta2) and the webhook of Workloads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS
+
+__all__ = ["KUEUE_KINDS", "is_kueue_kind", "kueue_change_findings", "kueue_findings", "pod_annotation_faults"]
+
+#: (API group, kind) of Kueue's objects that are reviewed.
+KUEUE_KINDS = frozenset(("kueue.x-k8s.io", kind) for kind in ("Topology", "ResourceFlavor", "Workload"))
+
+_MOST_LEVELS, _LONGEST_LEVEL = 16, 316
+_LEVEL = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+_MOST_POD_SETS = 8
+
+
+def is_kueue_kind(data: Mapping[str, Any]) -> bool:
+    """Whether an object is of one of `KUEUE_KINDS`."""
+    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) in KUEUE_KINDS
+
+
+def kueue_findings(data: Mapping[str, Any]) -> list[Fault]:
+    """Violations for which a cluster with Kueue refuses a new object of one of `KUEUE_KINDS`, in Kueue's words.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    spec = get_map(data, "spec", "")
+    match data.get("kind"):
+        case "Topology":
+            return _level_faults(_levels(spec))
+        case "ResourceFlavor":
+            return _flavor_faults(spec)
+        case _:
+            return _pod_set_faults(spec)
+
+
+def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Fault]:
+    """Violations for which a cluster with Kueue refuses a change of an object of one of `KUEUE_KINDS`.
+
+    Parameters
+    ----------
+    before, after : mapping
+        The manifest before and after the change.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    found = kueue_findings(after)
+    old, new = get_map(before, "spec", ""), get_map(after, "spec", "")
+    if after.get("kind") == "Topology":
+        was, now = _levels(old), _levels(new)
+        if was != now and (was[-1:] != [HOSTNAME_LABEL] or now[-1:] != [HOSTNAME_LABEL]):
+            text = f"levels are mutable only when {HOSTNAME_LABEL} is the lowest level both before and after the change"
+            found.append(_schema("spec.levels", text))
+    if after.get("kind") == "ResourceFlavor":
+        was_named = get_text(old, "topologyName", "spec")
+        if was_named and get_text(new, "topologyName", "spec") != was_named:
+            found.append(_schema("spec.topologyName", "topologyName is immutable when topologyName is set"))
+    return found
+
+
+def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int | None = None) -> list[Fault]:
+    """Violations that Kueue finds in the annotations of a pod, or of a pod template, that stands by itself.
+
+    Parameters
+    ----------
+    annotations : mapping of str to str
+    path : str
+        Path of the metadata with the annotations.
+    count : int, optional
+        Number of pods made from the template; None: unknown.
+    """
+    if not any(name in annotations for name in TOPOLOGY_ANNOTATIONS):
+        return []
+    return [one.fault for one in annotation_faults([AnnotatedPods("main", annotations, count, path)])]
+
+
+def _schema(path: str, text: str) -> Fault:
+    return Fault(path, f"{path}: Invalid value: {text}", by_schema=True)
+
+
+def _levels(spec: Mapping[str, Any]) -> list[str]:
+    return [get_text(item, "nodeLabel", path) for path, item in get_maps(spec, "levels", "spec")]
+
+
+def _level_faults(levels: list[str]) -> list[Fault]:
+    path, found = "spec.levels", []
+    if not levels:
+        found.append(_schema(path, f"{path} in body should have at least 1 items"))
+    if len(levels) > _MOST_LEVELS:
+        found.append(_schema(path, f"must have at most {_MOST_LEVELS} items"))
+    for i, level in enumerate(levels):
+        where = f"{path}[{i}].nodeLabel"
+        if not 1 <= len(level) <= _LONGEST_LEVEL:
+            found.append(_schema(where, f"{where} in body should have 1 to {_LONGEST_LEVEL} characters"))
+        elif re.fullmatch(_LEVEL, level, re.ASCII) is None:
+            found.append(_schema(where, f"{json.dumps(level)}: {where} in body should match '{_LEVEL}'"))
+        if level in levels[:i]:
+            found.append(_schema(where, f"{json.dumps(level)}: must be unique"))
+    if HOSTNAME_LABEL in levels[:-1]:
+        where = f"{path}[{levels.index(HOSTNAME_LABEL)}].nodeLabel"
+        found.append(_schema(where, f"the {HOSTNAME_LABEL} label can only be used at the lowest level of topology"))
+    return found
+
+
+def _flavor_faults(spec: Mapping[str, Any]) -> list[Fault]:
+    if get_text(spec, "topologyName", "spec") and not get_texts(spec, "nodeLabels", "spec"):
+        return [_schema("spec", "at least one nodeLabel is required when topology is set")]
+    return []
+
+
+def _pod_set_faults(spec: Mapping[str, Any]) -> list[Fault]:
+    """What is wrong in the pod sets of a Workload: their number, and sizes of slices without a level or a size."""
+    sets = list(get_maps(spec, "podSets", "spec"))
+    found = []
+    if not sets:
+        found.append(_schema("spec.podSets", "spec.podSets in body should have at least 1 items"))
+    if len(sets) > _MOST_POD_SETS:
+        found.append(_schema("spec.podSets", f"must have at most {_MOST_POD_SETS} items"))
+    for path, item in sets:
+        request, where = get_map(item, "topologyRequest", path), child(path, "topologyRequest")
+        level = get_text(request, "podSetSliceRequiredTopology", where)
+        size = get_int(request, "podSetSliceSize", where)
+        size_path = child(where, "podSetSliceSize")
+        if level and size is None:
+            text = "must be set when 'podSetSliceRequiredTopology' is specified"
+            found.append(Fault(size_path, f"{size_path}: Required value: {text}"))
+        elif size is not None and not level:
+            text = "may not be set when 'podSetSliceRequiredTopology' is not specified"
+            found.append(Fault(size_path, f"{size_path}: Forbidden: {text}"))
+        if size is not None and size <= 0:
+            found.append(Fault(size_path, f"{size_path}: Invalid value: {size}: must be greater than 0"))
+        key = "podsetSliceRequiredTopologyConstraints"
+        for layer_path, layer in get_maps(request, key, where):
+            layer_size = get_int(layer, "size", layer_path) or 0
+            if layer_size <= 0:
+                at = child(layer_path, "size")
+                found.append(Fault(at, f"{at}: Invalid value: {layer_size}: must be greater than 0"))
+    return found

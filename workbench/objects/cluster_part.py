@@ -1,0 +1,56 @@
+"""`ClusterPart`: an object that tells one scheduler something about the cluster as a whole."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from workbench.model.extras import Extra
+from workbench.objects.metadata import Metadata
+
+__all__ = ["ClusterPart", "extras_of_parts"]
+
+
+class ClusterPart(ABC):
+    """Base class of the kinds that tell one scheduler something about the cluster: frozen dataclasses.
+
+    A kind is read once it has a row in `workbench.objects.kinds`, under ``cluster_parts``; the snapshot then has the
+    extra to which its objects add up.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    kind : str
+        Name of the kind.
+    adds_to : type of Extra
+        Class of the extra.
+    """
+
+    metadata: Metadata
+    kind: ClassVar[str]
+    adds_to: ClassVar[type[Extra]]
+
+    @property
+    @abstractmethod
+    def entries(self) -> Mapping[str, Any]:
+        """What the object adds to the extra: by field a tuple of items, or a mapping of names to items."""
+
+
+def extras_of_parts(parts: Iterable[ClusterPart]) -> dict[type[Extra], Extra]:
+    """The extras to which objects add up, by class; items are in the order of the objects' kinds and keys.
+
+    An entry of a mapping that several objects give is that of the last one.
+    """
+    fields: dict[type[Extra], dict[str, Any]] = {}
+    for part in sorted(parts, key=lambda each: (each.kind, each.metadata.key.encode())):
+        of_extra = fields.setdefault(part.adds_to, {})
+        for name, items in part.entries.items():
+            if isinstance(items, Mapping):
+                of_extra.setdefault(name, {}).update(items)
+            else:
+                of_extra.setdefault(name, []).extend(items)
+    return {
+        kind: kind(**{name: tuple(items) if type(items) is list else items for name, items in values.items()})
+        for kind, values in fields.items()
+    }

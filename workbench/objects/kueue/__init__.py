@@ -1,0 +1,1 @@
+"""Kueue's objects and annotations (kueue.x-k8s.io), read from manifests."""

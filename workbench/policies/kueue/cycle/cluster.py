@@ -1,0 +1,237 @@
+"""`CycleCluster`: what a scheduling cycle looks at: ClusterQueues with their usage, and the nodes of each flavor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from workbench.model.kueue import Flavor, PodSet
+from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, PodSetAdmission, QueuedWorkload
+from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.value import Working
+from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
+from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
+from workbench.policies.kueue.values import Node, Usage
+
+__all__ = ["CycleCluster", "Holding", "Queue", "Taken", "requested"]
+
+
+@dataclass
+class Taken:
+    """Amounts of quota, and pods on the nodes of flavors.
+
+    Attributes
+    ----------
+    quota : dict
+        By flavor and resource, base units.
+    pods : dict
+        Usage of domains, by flavor.
+    """
+
+    quota: dict[FlavorResource, int] = field(default_factory=dict)
+    pods: dict[str, list[Usage]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """A workload that holds quota in a queue, and what it holds."""
+
+    workload: QueuedWorkload
+    queue: str
+    taken: Taken
+
+    @property
+    def keys(self) -> set[FlavorResource]:
+        """Flavors and resources that its pod sets were admitted with."""
+        admission = self.workload.admission
+        sets = admission.pod_sets if admission is not None else ()
+        return {(flavor, resource) for each in sets for resource, flavor in each.flavors.items()}
+
+
+class Queue(Working):
+    """A ClusterQueue in a cycle.
+
+    Attributes
+    ----------
+    spec : ClusterQueue
+    quota : QuotaNode
+    holdings : dict of str to Holding
+        Workloads that hold quota in it, by key.
+    topologies : frozenset of str
+        Its flavors whose nodes have a topology.
+    only_topologies : bool
+        Whether all of its flavors are such: a workload need not ask then.
+    delaying : frozenset of str
+        Flavors for which machines are provisioned first.
+    inactive : str
+        Why it admits nothing; empty: it is active.
+    """
+
+    def __init__(self, spec: ClusterQueue, quota: QuotaNode, flavors: Mapping[str, Flavor], known: set[str]) -> None:
+        self.spec = spec
+        self.quota = quota
+        self.holdings: dict[str, Holding] = {}
+        mine = [each.flavor for group in spec.groups for each in group]
+        self.topologies = frozenset(name for name in mine if name in known)
+        self.only_topologies = bool(mine) and all(name in known for name in mine)
+        provisioning = [check for check in spec.checks if check.provisioning]
+        self.delaying = frozenset(name for check in provisioning for name in (check.flavors or mine))
+        missing = [name for name in mine if name not in flavors]
+        unknown = [name for name in mine if name in flavors and flavors[name].topology and name not in known]
+        self.inactive = "stopped" if spec.stopped else ""
+        if missing:
+            self.inactive = f"flavor {missing[0]} not found"
+        elif unknown:
+            self.inactive = f"topology of flavor {unknown[0]} not found"
+        self._group_of: dict[str, tuple[FlavorQuotas, ...]] = {}
+        for group in spec.groups:
+            for resource in (resource for each in group for resource in each.quotas):
+                self._group_of.setdefault(resource, group)
+
+    def group_of(self, resource: str) -> tuple[FlavorQuotas, ...]:
+        """The resource group that covers a resource; empty if none does."""
+        return self._group_of.get(resource, ())
+
+    def free(self, key: FlavorResource) -> int:
+        """Quota that a workload may use now, borrowed quota included; never negative."""
+        return max(0, self.quota.free(key))
+
+
+class CycleCluster(Working):
+    """ClusterQueues with what workloads use of them, and the free capacity of the nodes of each flavor.
+
+    Parameters
+    ----------
+    queues : iterable of ClusterQueue
+    cohorts : iterable of Cohort
+    flavors : iterable of Flavor
+    topologies : mapping of str to sequence of str
+        Levels of each Topology by name, widest first.
+    nodes : sequence of Node
+    held : sequence of (str, mapping of str to int)
+        For each running pod that Kueue does not place by topology: its node and its requests.
+    gates : Gates
+
+    Attributes
+    ----------
+    queues : dict of str to Queue
+    flavors : dict of str to Flavor
+    snapshots : dict of str to FlavorSnapshot
+        Of each flavor with a topology, by name.
+    """
+
+    def __init__(
+        self,
+        queues: Iterable[ClusterQueue],
+        cohorts: Iterable[Cohort],
+        flavors: Iterable[Flavor],
+        topologies: Mapping[str, Sequence[str]],
+        nodes: Sequence[Node],
+        held: Sequence[tuple[str, Mapping[str, int]]] = (),
+        gates: Gates | None = None,
+    ) -> None:
+        self.gates = gates or Gates()
+        self.flavors = {flavor.name: flavor for flavor in flavors}
+        self.snapshots: dict[str, FlavorSnapshot] = {}
+        self._by_host: set[str] = set()
+        for name in sorted(self.flavors):
+            flavor = self.flavors[name]
+            levels = topologies.get(flavor.topology or "")
+            if levels is not None:
+                self.snapshots[name] = FlavorSnapshot(tuple(levels), flavor, nodes, self.gates, held)
+                if tuple(levels)[-1:] == (HOSTNAME_LABEL,):
+                    self._by_host.add(name)
+        queues = list(queues)
+        quotas, known = quota_nodes(queues, cohorts), set(self.snapshots)
+        self.queues = {each.name: Queue(each, quotas[each.name], self.flavors, known) for each in queues}
+
+    def shares_nodes(self, flavor: str) -> bool:
+        """Whether usage of a flavor is that of host names, which other flavors may have, too."""
+        return self.gates.TASHandleOverlappingFlavors and flavor in self._by_host
+
+    def holding(self, workload: QueuedWorkload) -> Holding | None:
+        """What a workload holds by its admission; None: nothing, or its queue is unknown."""
+        admission = workload.admission
+        if admission is None or admission.cluster_queue not in self.queues:
+            return None
+        taken, sets = Taken(), {each.name: each for each in workload.pod_sets}
+        for admitted in admission.pod_sets:
+            pod_set = sets.get(admitted.name)
+            for resource, amount in requested(admitted, pod_set).items():
+                flavor = admitted.flavors.get(resource)
+                if flavor is not None:
+                    key = (flavor, resource)
+                    taken.quota[key] = taken.quota.get(key, 0) + amount
+            if admitted.assignment is not None and pod_set is not None:
+                placed = sorted({flavor for flavor in admitted.flavors.values() if flavor in self.snapshots})
+                for flavor in placed[:1]:
+                    taken.pods.setdefault(flavor, []).extend(usage_of(pod_set, admitted.assignment))
+        return Holding(workload, admission.cluster_queue, taken)
+
+    def hold(self, holding: Holding) -> None:
+        """Enter a workload that holds quota; its pods count on all flavors that have their nodes."""
+        queue = self.queues[holding.queue]
+        queue.holdings[holding.workload.key] = holding
+        for key, amount in holding.taken.quota.items():
+            queue.quota.add(key, amount)
+        for snapshot, usage in self._everywhere(holding.taken):
+            snapshot.add(usage)
+
+    def release(self, holding: Holding) -> None:
+        """Undo `hold`."""
+        queue = self.queues[holding.queue]
+        del queue.holdings[holding.workload.key]
+        for key, amount in holding.taken.quota.items():
+            queue.quota.remove(key, amount)
+        for snapshot, usage in self._everywhere(holding.taken):
+            snapshot.remove(usage)
+
+    def _everywhere(self, taken: Taken) -> Iterator[tuple[FlavorSnapshot, Usage]]:
+        for flavor, usages in taken.pods.items():
+            for name in sorted(self._by_host) if self.shares_nodes(flavor) else (flavor,):
+                for usage in usages:
+                    yield self.snapshots[name], usage
+
+    def take(self, queue: Queue, taken: Taken) -> None:
+        """Use amounts for the rest of a cycle; pods count on their own flavor alone, as in Kueue."""
+        for key, amount in taken.quota.items():
+            queue.quota.add(key, amount)
+        for flavor, usages in taken.pods.items():
+            for usage in usages:
+                self.snapshots[flavor].add(usage)
+
+    def give_back(self, queue: Queue, taken: Taken) -> None:
+        """Undo `take`."""
+        for key, amount in taken.quota.items():
+            queue.quota.remove(key, amount)
+        for flavor, usages in taken.pods.items():
+            for usage in usages:
+                self.snapshots[flavor].remove(usage)
+
+    @contextmanager
+    def without(self, holdings: Iterable[Holding]) -> Iterator[None]:
+        """Context manager in which workloads are gone, from the quota and from their own flavors."""
+        gone = list(holdings)
+        for each in gone:
+            self.give_back(self.queues[each.queue], each.taken)
+        try:
+            yield
+        finally:
+            for each in gone:
+                self.take(self.queues[each.queue], each.taken)
+
+    def fits(self, queue: Queue, taken: Taken) -> tuple[bool, bool]:
+        """Whether quota and nodes hold amounts: quota, and, if that does, the nodes."""
+        if any(queue.free(key) < amount for key, amount in taken.quota.items()):
+            return False, True
+        return True, all(self.snapshots[flavor].fits(usages) for flavor, usages in taken.pods.items())
+
+
+def requested(admitted: PodSetAdmission, pod_set: PodSet | None) -> dict[str, int]:
+    """Quota that a pod set uses by its admission; for a part of it if the pod set has fewer pods by now."""
+    usage = dict(admitted.usage)
+    if pod_set is not None and 0 < pod_set.count < admitted.count:
+        usage = {name: amount // admitted.count * pod_set.count for name, amount in usage.items()}
+    return usage

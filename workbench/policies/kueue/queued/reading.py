@@ -1,0 +1,224 @@
+"""A snapshot with ClusterQueues as the cluster of a scheduling cycle, and gangs as workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from workbench.model.gang import Gang, Role
+from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
+from workbench.model.kueue_names import POD_SET_LABEL, is_placed_by_topology
+from workbench.model.kueue_queues import Admission, ClusterQueue, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_request import KueueObjects, KueueRequest
+from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.running_pod import RunningPod
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.kueue.cycle.cluster import CycleCluster
+from workbench.policies.kueue.gang_snapshot import selector_and_terms
+from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.values import Node
+
+__all__ = ["QueuedCluster", "local_queue", "read_cluster"]
+
+
+@dataclass(frozen=True, eq=False)
+class QueuedCluster:
+    """A snapshot as Kueue's scheduler sees it.
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot
+    objects : KueueObjects
+    cluster : CycleCluster
+        With what workloads and running gangs hold.
+    labels : tuple of mapping of str to str
+        Labels of each node; the name of the node stands for a missing host name.
+    """
+
+    snapshot: ClusterSnapshot
+    objects: KueueObjects
+    cluster: CycleCluster
+    labels: tuple[Mapping[str, str], ...]
+
+    def queue_of(self, gang: Gang) -> str:
+        """The ClusterQueue of a gang by its LocalQueue; empty: there is no such LocalQueue."""
+        return queue_of(self.objects, gang.namespace, local_queue(gang))
+
+    def workload(self, gang: Gang, place: int) -> QueuedWorkload:
+        """A gang as a workload.
+
+        Parameters
+        ----------
+        gang : Gang
+        place : int
+            Its place among the gangs, by which those without a creation time are ordered.
+        """
+        created = _seconds(gang.created)
+        return QueuedWorkload(
+            gang.key,
+            self.queue_of(gang),
+            tuple(self._pod_set(gang, role) for role in gang.roles if role.count),
+            gang.priority,
+            float(place) if created is None else created,
+            gang.uid,
+        )
+
+    def _pod_set(self, gang: Gang, role: Role) -> PodSet:
+        asked = gang.extra(KueueRequest).of(role.name)
+        selector, terms = selector_and_terms(role.filter)
+        fewest = asked.min_count
+        if fewest is None and len(gang.roles) == 1:
+            fewest = max(gang.min_available - gang.ready, 0)
+        return PodSet(
+            role.name,
+            role.count,
+            {name: amount for name, amount in role.requests.items() if amount},
+            asked.topology or self._by_tier(gang),
+            selector,
+            role.filter.tolerations,
+            terms,
+            asked.preferred,
+            min_count=fewest if fewest is not None and 0 < fewest < role.count else None,
+        )
+
+    def _by_tier(self, gang: Gang) -> TopologyRequest | None:
+        """What a constraint by tiers of HyperNodes asks of levels of the same name; None: it names no level."""
+        constraint, topology = gang.constraint, self.snapshot.topology
+        if constraint is None or not constraint.mode:
+            return None
+        level_of = {int(tier): name for tier, name in zip(topology.tier, topology.tier_names, strict=True) if name}
+        known = {level for levels in self.objects.topologies.values() for level in levels}
+        if constraint.mode == "soft":
+            closest = level_of.get(min(level_of, default=0), "")
+            return TopologyRequest(preferred=closest) if closest in known else None
+        by_name = constraint.highest_tier_name or ""
+        named = by_name or level_of.get(-1 if constraint.highest_tier is None else constraint.highest_tier, "")
+        return TopologyRequest(required=named) if named in known else None
+
+
+def local_queue(gang: Gang) -> str:
+    """Name of a gang's LocalQueue; that of its queue where it requests none of Kueue."""
+    return gang.extra(KueueRequest).queue or gang.queue
+
+
+def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
+    """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name."""
+    if objects.local_queues:
+        return objects.local_queues.get(f"{namespace}/{name}", "")
+    return name if any(queue.name == name for queue in objects.cluster_queues) else ""
+
+
+def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
+    """The cluster of a snapshot that has ClusterQueues, with everything that is held.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    gates : Gates
+    """
+    objects = snapshot.extra(KueueObjects)
+    labels = tuple(
+        row if HOSTNAME_LABEL in row else {**row, HOSTNAME_LABEL: name}
+        for row, name in zip(snapshot.labels.rows(), snapshot.topology.node_names, strict=True)
+    )
+    ours, others = _running(snapshot, objects)
+    cluster = CycleCluster(
+        [_with_checks(queue, objects) for queue in objects.cluster_queues],
+        objects.cohorts,
+        objects.flavors,
+        objects.topologies,
+        _nodes(snapshot, labels),
+        [(snapshot.topology.node_names[pod.node], pod.requests) for pod in others if pod.node >= 0],
+        gates,
+    )
+    read = QueuedCluster(snapshot, objects, cluster, labels)
+    held = [*objects.workloads, *(_running_workload(read, key, pods) for key, pods in ours.items())]
+    for workload in held:
+        holding = cluster.holding(workload)
+        if holding is not None:
+            cluster.hold(holding)
+    return read
+
+
+def _with_checks(queue: ClusterQueue, objects: KueueObjects) -> ClusterQueue:
+    checks = tuple(replace(check, provisioning=check.name in objects.provisioning) for check in queue.checks)
+    return replace(queue, checks=checks)
+
+
+def _nodes(snapshot: ClusterSnapshot, labels: Sequence[Mapping[str, str]]) -> list[Node]:
+    names, taints = snapshot.topology.node_names, snapshot.taints
+    rows = snapshot.allocatable.tolist()
+    return [
+        Node(
+            names[i],
+            labels[i],
+            dict(zip(snapshot.resources, rows[i], strict=True)),
+            taints.sets[taints.codes[i]],
+            not snapshot.not_ready[i],
+            bool(snapshot.unschedulable[i]),
+        )
+        for i in range(snapshot.n_nodes)
+    ]
+
+
+def _running(snapshot: ClusterSnapshot, objects: KueueObjects) -> tuple[dict[str, list[RunningPod]], list[RunningPod]]:
+    """Running pods of gangs that hold quota without a Workload, by gang; and those that Kueue does not count.
+
+    Pods of a Workload are in neither: its admission says what it holds.
+    """
+    ours: dict[str, list[RunningPod]] = {}
+    others = []
+    for pod in snapshot.running:
+        if POD_SET_LABEL in pod.labels:
+            if not is_placed_by_topology(pod.annotations):
+                others.append(pod)
+        elif pod.gang and not pod.terminating and queue_of(objects, pod.namespace, pod.queue):
+            ours.setdefault(pod.gang, []).append(pod)
+        else:
+            others.append(pod)
+    return ours, others
+
+
+def _running_workload(read: QueuedCluster, key: str, pods: Sequence[RunningPod]) -> QueuedWorkload:
+    """A running gang as an admitted workload: flavors by the labels of its nodes, domains by its nodes."""
+    name = queue_of(read.objects, pods[0].namespace, pods[0].queue)
+    queue = read.cluster.queues[name]
+    # By requests: pods of one role that hold different amounts are pod sets of their own.
+    sets: dict[tuple[str, tuple[tuple[str, int], ...]], list[RunningPod]] = {}
+    for pod in pods:
+        sets.setdefault((pod.role, tuple(sorted(pod.requests.items()))), []).append(pod)
+    pod_sets, admitted = [], []
+    for number, ((_role, requests), members) in enumerate(sets.items()):
+        labels = read.labels[members[0].node] if members[0].node >= 0 else {}
+        flavors = {}
+        for resource, _ in requests:
+            known = read.cluster.flavors
+            group = [known[each.flavor] for each in queue.group_of(resource) if each.flavor in known]
+            fitting = [each for each in group if each.node_labels.items() <= labels.items()]
+            if group:
+                flavors[resource] = (fitting or group)[0].name
+        usage = {resource: amount * len(members) for resource, amount in requests}
+        placed = next((flavor for flavor in flavors.values() if flavor in read.cluster.snapshots), None)
+        assignment = None if placed is None else _domains(read, placed, members)
+        pod_sets.append(PodSet(str(number), len(members), dict(requests)))
+        admitted.append(PodSetAdmission(str(number), flavors, usage, len(members), assignment))
+    return QueuedWorkload(key, name, tuple(pod_sets), admission=Admission(name, tuple(admitted)), admitted=True)
+
+
+def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> TopologyAssignment:
+    levels = read.objects.topologies[read.cluster.flavors[flavor].topology or ""]
+    levels = levels[-1:] if levels[-1] == HOSTNAME_LABEL else levels
+    counts: dict[tuple[str, ...], int] = {}
+    for pod in pods:
+        values = tuple(read.labels[pod.node].get(level, "") for level in levels) if pod.node >= 0 else ()
+        if values:
+            counts[values] = counts.get(values, 0) + 1
+    return TopologyAssignment(levels, tuple(sorted(counts.items())))
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return datetime.fromisoformat(text).timestamp() if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,67 @@
+"""`KueueScheduler`: a policy that decides in Kueue's scheduling cycles where a snapshot has ClusterQueues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.model.explanation import NO_RECORDERS, Recorders
+from workbench.model.gang import Gang
+from workbench.model.kueue_request import KueueObjects
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.composed import Composed
+from workbench.policies.contract import SessionPolicy
+from workbench.policies.kueue.policy import Kueue019
+from workbench.policies.kueue.queued.session import QueueSession
+
+__all__ = ["KueueScheduler"]
+
+
+class KueueScheduler(Composed, SessionPolicy):
+    """A policy whose node part is `Kueue019`: with ClusterQueues in the snapshot, quota decides before topology does.
+
+    Without ClusterQueues every gang is placed in turn, and all are admitted.
+    """
+
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """Decide on all gangs in scheduling cycles of Kueue.
+
+        Parameters
+        ----------
+        gangs, snapshot, recorders
+            As in `Policy.schedule`.
+        """
+        if not snapshot.extra(KueueObjects).cluster_queues:
+            return super().schedule(gangs, snapshot, recorders)
+        session = self._session(gangs, snapshot)
+        ledger, decisions = snapshot.ledger(), {}
+        for turn, i in enumerate(session.order()):
+            gpus = self._gpu_questions(gangs[i], ledger)
+            result = self._place_with(gpus, gangs[i], ledger, recorders.get(i), session.assign)
+            decisions[i] = Decision(gangs[i], result, turn=turn)
+        return [decisions[i] for i in range(len(gangs))]
+
+    def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
+        """Decide which gangs get quota and, if their flavors have a topology, domains.
+
+        Parameters
+        ----------
+        gangs, snapshot
+            As in `SessionPolicy.admit`.
+
+        Returns
+        -------
+        list of Notice or None
+            Kueue's message for each gang that waits, else None.
+        """
+        if not snapshot.extra(KueueObjects).cluster_queues:
+            return [None] * len(gangs)
+        session = self._session(gangs, snapshot)
+        return [session.refusal(gang) if gang.n_pods else None for gang in gangs]
+
+    def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> QueueSession:
+        assert isinstance(self.node, Kueue019)
+        return QueueSession(gangs, snapshot, self.node.gates)

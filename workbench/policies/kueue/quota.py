@@ -1,0 +1,197 @@
+"""`QuotaTree`: quotas of ClusterQueues and cohorts with what they use, as a tree in which queues borrow.
+
+Source: Kueue 0.19, pkg/cache/scheduler/resource_node.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from workbench.errors import InputError
+from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, Quota
+from workbench.model.value import Working
+
+__all__ = ["Amounts", "FlavorResource", "QuotaNode", "quota_nodes"]
+
+#: A flavor and a resource.
+FlavorResource: TypeAlias = tuple[str, str]
+Amounts: TypeAlias = Mapping[FlavorResource, int]
+
+_NONE = Quota(0)
+
+
+class QuotaNode(Working):
+    """Quotas and usage of a ClusterQueue or a cohort; amounts in base units.
+
+    A node's usage that exceeds what it does not lend counts at its parent, too.
+
+    Parameters
+    ----------
+    name : str
+    groups : iterable of iterable of FlavorQuotas
+
+    Attributes
+    ----------
+    parent : QuotaNode, optional
+    cohorts, queues : list of QuotaNode
+        Children.
+    quotas : dict
+        By flavor and resource.
+    usage : dict
+        By flavor and resource.
+    subtree : dict
+        Quota of the node and of what its children lend, by flavor and resource.
+    """
+
+    def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]]) -> None:
+        self.name = name
+        self.parent: QuotaNode | None = None
+        self.cohorts: list[QuotaNode] = []
+        self.queues: list[QuotaNode] = []
+        self.quotas: dict[FlavorResource, Quota] = {
+            (each.flavor, resource): quota
+            for group in groups
+            for each in group
+            for resource, quota in each.quotas.items()
+        }
+        self.usage: dict[FlavorResource, int] = {}
+        self.subtree: dict[FlavorResource, int] = {}
+
+    def sum_up(self) -> None:
+        """Set `subtree` of the node and all below it; call it once for each root, before anything is used."""
+        self.subtree = {key: quota.nominal for key, quota in self.quotas.items()}
+        for child in (*self.cohorts, *self.queues):
+            child.sum_up()
+            for key, amount in child.subtree.items():
+                self.subtree[key] = self.subtree.get(key, 0) + amount - child._kept(key)
+
+    def quota(self, key: FlavorResource) -> Quota:
+        """The node's own quota; 0 where it has none."""
+        return self.quotas.get(key, _NONE)
+
+    def used(self, key: FlavorResource) -> int:
+        """What the node uses."""
+        return self.usage.get(key, 0)
+
+    def _kept(self, key: FlavorResource) -> int:
+        """Quota that the node never lends."""
+        limit = self.quota(key).lending_limit
+        return 0 if limit is None else max(0, self.subtree.get(key, 0) - limit)
+
+    def kept_free(self, key: FlavorResource) -> int:
+        """Unused part of the quota that the node never lends."""
+        return max(0, self._kept(key) - self.used(key))
+
+    def free(self, key: FlavorResource) -> int:
+        """What the node may use more, quota that it may borrow included; negative after quota was taken away."""
+        if self.parent is None:
+            return self.subtree.get(key, 0) - self.used(key)
+        above, limit = self.parent.free(key), self.quota(key).borrowing_limit
+        if limit is not None:
+            kept = self._kept(key)
+            above = min(above, self.subtree.get(key, 0) - kept - max(0, self.used(key) - kept) + limit)
+        return self.kept_free(key) + above
+
+    def largest(self, key: FlavorResource) -> int:
+        """What the node could use at most if nothing were in use."""
+        if self.parent is None:
+            return self.subtree.get(key, 0)
+        most, limit = self._kept(key) + self.parent.largest(key), self.quota(key).borrowing_limit
+        return most if limit is None else min(most, self.subtree.get(key, 0) + limit)
+
+    def add(self, key: FlavorResource, amount: int) -> None:
+        """Use an amount."""
+        above = amount - self.kept_free(key)
+        self.usage[key] = self.used(key) + amount
+        if self.parent is not None and above > 0:
+            self.parent.add(key, above)
+
+    def remove(self, key: FlavorResource, amount: int) -> None:
+        """Give back an amount."""
+        above = self.used(key) - self._kept(key)
+        self.usage[key] = self.used(key) - amount
+        if self.parent is not None and above > 0:
+            self.parent.remove(key, min(amount, above))
+
+    def over(self, key: FlavorResource, more: int = 0) -> bool:
+        """Whether the node uses, with `more`, above its quota: it borrows."""
+        return self.subtree.get(key, 0) < self.used(key) + more
+
+    def within(self, keys: Collection[FlavorResource]) -> bool:
+        """Whether the node is above its quota in none of the resources."""
+        return all(self.used(key) <= self.subtree.get(key, 0) for key in keys)
+
+    def ancestors(self) -> Iterator[QuotaNode]:
+        """The cohort, its parent and so on."""
+        at = self.parent
+        while at is not None:
+            yield at
+            at = at.parent
+
+    @property
+    def height(self) -> int:
+        """Steps down to the farthest queue below the node."""
+        below = max((child.height + 1 for child in self.cohorts), default=0)
+        return max(below, 1 if self.queues or self.cohorts else 0)
+
+    def borrowing_height(self, key: FlavorResource, amount: int) -> tuple[int, bool]:
+        """Height of the smallest subtree whose quota holds an amount more, and whether that is not the whole tree.
+
+        0: the node need not borrow.
+        """
+        if self.parent is None or not self.over(key, amount):
+            return 0, self.parent is not None
+        left, at = amount - self.kept_free(key), self.parent
+        for at in self.ancestors():
+            if not at.over(key, left):
+                break
+            left -= at.kept_free(key)
+        return at.height, at.parent is not None
+
+    def holds(self, amounts: Amounts) -> tuple[bool, dict[FlavorResource, int]]:
+        """Whether the quota of the node holds amounts more, and what of them is left for its parent."""
+        fits = all(self.used(key) + amount <= self.subtree.get(key, 0) for key, amount in amounts.items())
+        return fits, {key: max(0, amount - self.kept_free(key)) for key, amount in amounts.items()}
+
+
+def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) -> dict[str, QuotaNode]:
+    """The nodes of ClusterQueues by name, joined to trees by their cohorts; nothing is used yet.
+
+    A cohort that is only named, as parent or by a queue, has no quota of its own.
+
+    Raises
+    ------
+    InputError
+        A cohort inside itself.
+    """
+    known = {cohort.name: cohort for cohort in cohorts}
+    above: dict[str, QuotaNode] = {}
+
+    def cohort_of(name: str) -> QuotaNode:
+        if name not in above:
+            cohort = known.get(name, Cohort(name))
+            above[name] = QuotaNode(name, cohort.groups)
+            if cohort.parent:
+                parent = above[name].parent = cohort_of(cohort.parent)
+                parent.cohorts.append(above[name])
+        return above[name]
+
+    found = {}
+    for queue in queues:
+        node = found[queue.name] = QuotaNode(queue.name, queue.groups)
+        if queue.cohort:
+            node.parent = cohort_of(queue.cohort)
+            node.parent.queues.append(node)
+    for name in sorted(known):
+        cohort_of(name)
+    for name, node in above.items():
+        seen = {name}
+        for at in node.ancestors():
+            if at.name in seen:
+                raise InputError("a cohort inside itself", where="Cohort", got=name, expected="parents without a cycle")
+            seen.add(at.name)
+    for root in (*found.values(), *above.values()):
+        if root.parent is None:
+            root.sum_up()
+    return found
