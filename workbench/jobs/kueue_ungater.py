@@ -17,7 +17,7 @@ from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload
 from workbench.model.labels import Requirement
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.kueue.workload import Workload
+from workbench.objects.kueue.workload import KueueWorkload
 from workbench.objects.pod import Pod
 
 __all__ = ["domains_of_gated_pods", "ungated"]
@@ -42,7 +42,7 @@ def ungated(cluster: ClusterObjects) -> ClusterObjects:
     changed: dict[str, Pod] = {}
     for key, pods in waiting.items():
         workload = cluster.requests[key]
-        if not isinstance(workload, Workload) or not any(TOPOLOGY_GATE in pod.gates for pod in pods):
+        if not isinstance(workload, KueueWorkload) or not any(TOPOLOGY_GATE in pod.gates for pod in pods):
             continue
         by_name = {pod.metadata.name: pod for pod in pods}
         # Kueue ungates no pod of a workload whose offset it cannot read.

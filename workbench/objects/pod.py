@@ -309,6 +309,19 @@ def _affinity_terms(spec: Mapping[str, Any], where: str) -> tuple[tuple[Requirem
 def read_expressions(
     term: Mapping[str, Any], key: str, where: str, field_keys: Mapping[str, str] | None = None
 ) -> Iterator[Requirement]:
+    """Read label requirements.
+
+    Parameters
+    ----------
+    term : mapping
+        The mapping that has the list.
+    key : str
+        Name of the list.
+    where : str
+        Path of `term`, for error messages.
+    field_keys : mapping of str to str, optional
+        Of matchFields: the label key that stands for each field of a node; None: the requirements are about labels.
+    """
     for path, item in get_maps(term, key, where):
         label, operator = get_text(item, "key", path), get_text(item, "operator", path)
         if field_keys is not None and label not in field_keys:

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.jobs.kueue_ungater import domains_of_gated_pods
 from workbench.model.kueue import PodSet, TopologyRequest
 from workbench.model.kueue_names import POD_SET_LABEL, TOPOLOGY_GATE
-from workbench.model.kueue_queues import Admission, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.objects.pod import Pod, read_pod
 
 
@@ -69,7 +69,7 @@ def _workload(given: dict[str, Any]) -> QueuedWorkload:
         "default/one",
         "queue",
         pod_sets,
-        admission=Admission("queue", sets),
+        admission=WorkloadAdmission("queue", sets),
         admitted=given["admitted"],
         unhealthy_nodes=tuple(given["unhealthy_nodes"]),
     )

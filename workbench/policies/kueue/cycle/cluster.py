@@ -15,7 +15,7 @@ from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
 from workbench.policies.kueue.values import Node, Usage
 
-__all__ = ["CycleCluster", "Holding", "Queue", "Taken", "requested"]
+__all__ = ["CycleCluster", "Holding", "CycleQueue", "Taken", "requested"]
 
 
 @dataclass
@@ -50,8 +50,17 @@ class Holding:
         return {(flavor, resource) for each in sets for resource, flavor in each.flavors.items()}
 
 
-class Queue(Working):
+class CycleQueue(Working):
     """A ClusterQueue in a cycle.
+
+    Parameters
+    ----------
+    spec : ClusterQueue
+    quota : QuotaNode
+    flavors : mapping of str to Flavor
+        All flavors of the cluster.
+    known : set of str
+        Flavors with a topology that exists.
 
     Attributes
     ----------
@@ -116,7 +125,7 @@ class CycleCluster(Working):
 
     Attributes
     ----------
-    queues : dict of str to Queue
+    queues : dict of str to CycleQueue
     flavors : dict of str to Flavor
     snapshots : dict of str to FlavorSnapshot
         Of each flavor with a topology, by name.
@@ -145,7 +154,7 @@ class CycleCluster(Working):
                     self._by_host.add(name)
         queues = list(queues)
         quotas, known = quota_nodes(queues, cohorts), set(self.snapshots)
-        self.queues = {each.name: Queue(each, quotas[each.name], self.flavors, known) for each in queues}
+        self.queues = {each.name: CycleQueue(each, quotas[each.name], self.flavors, known) for each in queues}
 
     def shares_nodes(self, flavor: str) -> bool:
         """Whether usage of a flavor is that of host names, which other flavors may have, too."""
@@ -194,7 +203,7 @@ class CycleCluster(Working):
                 for usage in usages:
                     yield self.snapshots[name], usage
 
-    def take(self, queue: Queue, taken: Taken) -> None:
+    def take(self, queue: CycleQueue, taken: Taken) -> None:
         """Use amounts for the rest of a cycle; pods count on their own flavor alone, as in Kueue."""
         for key, amount in taken.quota.items():
             queue.quota.add(key, amount)
@@ -202,7 +211,7 @@ class CycleCluster(Working):
             for usage in usages:
                 self.snapshots[flavor].add(usage)
 
-    def give_back(self, queue: Queue, taken: Taken) -> None:
+    def give_back(self, queue: CycleQueue, taken: Taken) -> None:
         """Undo `take`."""
         for key, amount in taken.quota.items():
             queue.quota.remove(key, amount)
@@ -222,7 +231,7 @@ class CycleCluster(Working):
             for each in gone:
                 self.take(self.queues[each.queue], each.taken)
 
-    def fits(self, queue: Queue, taken: Taken) -> tuple[bool, bool]:
+    def fits(self, queue: CycleQueue, taken: Taken) -> tuple[bool, bool]:
         """Whether quota and nodes hold amounts: quota, and, if that does, the nodes."""
         if any(queue.free(key) < amount for key, amount in taken.quota.items()):
             return False, True

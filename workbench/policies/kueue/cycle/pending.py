@@ -24,7 +24,7 @@ class PendingQueues(Working):
     """Workloads that wait, each in its ClusterQueue; `run` does one scheduling cycle.
 
     A queue hands out one workload per cycle: the highest priority first, then the oldest, then by name. A workload for
-    which nothing can be done is parked until something changes in the cluster (`unpark`).
+    which nothing can be done is parked: it waits until something changes in the cluster.
 
     Parameters
     ----------
@@ -48,22 +48,14 @@ class PendingQueues(Working):
         self._heaps: dict[str, list[tuple[Place, str]]] = {}
         for each in workloads:
             if each.admission is None:
-                self.push(each)
+                self._push(each)
             elif needs_second_pass(each):
                 self._again[each.key] = each
 
-    def push(self, workload: QueuedWorkload) -> None:
-        """Add a pending workload, or one that is to be tried again."""
-        self.parked.pop(workload.key, None)
+    def _push(self, workload: QueuedWorkload) -> None:
         self.active[workload.key] = workload
         place = -workload.priority, queue_time(workload), workload.key.encode()
         heapq.heappush(self._heaps.setdefault(workload.cluster_queue, []), (place, workload.key))
-
-    def unpark(self) -> None:
-        """Try all parked workloads again, as after a workload of the cluster ended."""
-        for workload in list(self.parked.values()):
-            self._tried.pop(workload.key, None)
-            self.push(workload)
 
     def run(self) -> list[Turn]:
         """One cycle: the heads of the queues, and the workloads that need a second pass."""
@@ -106,7 +98,7 @@ class PendingQueues(Working):
         workload = turn.workload
         self._tried[workload.key] = turn.tried
         if turn.fate is Fate.REQUEUED:
-            self.push(workload)
+            self._push(workload)
             return
         self.active.pop(workload.key, None)
         if turn.fate is not Fate.RETRIED:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from workbench.cancel import check
-from workbench.model.kueue_queues import Admission, QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, Queue, Taken
+from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
+from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, CycleQueue, Taken
 from workbench.policies.kueue.cycle.nominate import nominate
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import READY, has_unhealthy_domain
@@ -45,7 +45,7 @@ class Turn:
     fate : Fate
     message : str
         Why it was not admitted; empty if it was.
-    admission : Admission, optional
+    admission : WorkloadAdmission, optional
         Of an admitted workload.
     victims : tuple of str
         Keys of the workloads that are evicted for it.
@@ -56,7 +56,7 @@ class Turn:
     workload: QueuedWorkload
     fate: Fate
     message: str = ""
-    admission: Admission | None = None
+    admission: WorkloadAdmission | None = None
     victims: tuple[str, ...] = ()
     tried: Tried = ()
 
@@ -64,7 +64,7 @@ class Turn:
 @dataclass
 class _Entry:
     workload: QueuedWorkload
-    queue: Queue
+    queue: CycleQueue
     nomination: Nomination
     victims: list[Holding]
     #: What the workload leaves behind in the cluster for the rest of the cycle.
@@ -119,7 +119,7 @@ def run_cycle(
     return turns
 
 
-def _refusal(workload: QueuedWorkload, queue: Queue | None) -> str:
+def _refusal(workload: QueuedWorkload, queue: CycleQueue | None) -> str:
     if any(state in _FAILED for state in workload.checks.values()):
         return "The workload has failed admission checks"
     if queue is None:
@@ -145,7 +145,7 @@ class _Cycle:
     def __init__(self, cluster: CycleCluster) -> None:
         self._cluster = cluster
         self._victims: dict[str, Holding] = {}
-        self._left: list[tuple[Queue, Taken]] = []
+        self._left: list[tuple[CycleQueue, Taken]] = []
 
     def turn(self, entry: _Entry) -> Turn:
         fits = self._check_again(entry)
@@ -190,7 +190,7 @@ class _Cycle:
         with self._cluster.without(gone.values()):
             return self._cluster.fits(entry.queue, entry.taken)
 
-    def _leave(self, queue: Queue, taken: Taken) -> None:
+    def _leave(self, queue: CycleQueue, taken: Taken) -> None:
         self._cluster.take(queue, taken)
         self._left.append((queue, taken))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
+from workbench.model.api_time import seconds_of
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology
-from workbench.model.kueue_queues import Admission, ClusterQueue, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_queues import ClusterQueue, PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.running_pod import RunningPod
@@ -54,7 +54,7 @@ class QueuedCluster:
         place : int
             Its place among the gangs, by which those without a creation time are ordered.
         """
-        created = _seconds(gang.created)
+        created = seconds_of(gang.created)
         return QueuedWorkload(
             gang.key,
             self.queue_of(gang),
@@ -110,7 +110,19 @@ def workload_of(gang: Gang) -> str:
 
 
 def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
-    """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name."""
+    """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name.
+
+    Parameters
+    ----------
+    objects : KueueObjects
+    namespace, name : str
+        Of the LocalQueue.
+
+    Returns
+    -------
+    str
+        Empty: there is no such queue.
+    """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")
     return name if any(queue.name == name for queue in objects.cluster_queues) else ""
@@ -210,7 +222,7 @@ def _running_workload(read: QueuedCluster, key: str, pods: Sequence[RunningPod])
         assignment = None if placed is None else _domains(read, placed, members)
         pod_sets.append(PodSet(str(number), len(members), dict(requests)))
         admitted.append(PodSetAdmission(str(number), flavors, usage, len(members), assignment))
-    return QueuedWorkload(key, name, tuple(pod_sets), admission=Admission(name, tuple(admitted)), admitted=True)
+    return QueuedWorkload(key, name, tuple(pod_sets), admission=WorkloadAdmission(name, tuple(admitted)), admitted=True)
 
 
 def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> TopologyAssignment:
@@ -222,10 +234,3 @@ def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> To
         if values:
             counts[values] = counts.get(values, 0) + 1
     return TopologyAssignment(levels, tuple(sorted(counts.items())))
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).timestamp() if text else None
-    except ValueError:
-        return None

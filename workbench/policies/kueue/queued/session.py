@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.model.gang import Gang
-from workbench.model.kueue_queues import Admission, PodSetAdmission
+from workbench.model.kueue_queues import PodSetAdmission, WorkloadAdmission
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED
 from workbench.model.snapshot import ClusterSnapshot
@@ -83,16 +83,16 @@ class QueueSession:
         if gang.key in self._admitted_before:
             counts = {role.name: role.count for role in gang.roles}
             sets = tuple(PodSetAdmission(name, {}, {}, count) for name, count in counts.items())
-            return _Filling(request, self._read, Admission("", sets)).run()
+            return _PodNodes(request, self._read, WorkloadAdmission("", sets)).run()
         admission = self._turns[gang.key].admission
         assert admission is not None
-        return _Filling(request, self._read, admission).run()
+        return _PodNodes(request, self._read, admission).run()
 
 
-class _Filling:
+class _PodNodes:
     """Gives the admitted pods of one gang their nodes."""
 
-    def __init__(self, request: Request, read: QueuedCluster, admission: Admission) -> None:
+    def __init__(self, request: Request, read: QueuedCluster, admission: WorkloadAdmission) -> None:
         self._request = request
         self._labels = read.labels
         self._flavors = read.cluster.flavors
