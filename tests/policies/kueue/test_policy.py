@@ -246,7 +246,7 @@ class TestCounts:
         placement = place(gang(4, constraint=hard(2), min_available=2), document_tree(**full("node0", "node4")))
         assert placement.n_placed == 3
         assert codes(placement.warnings) == ("partial-admission",)
-        assert [unplaced.reasons[0].code for unplaced in placement.unplaced] == ["left-over"]
+        assert [unplaced.reasons[0].code for unplaced in placement.unplaced] == ["no-topology-fit"]
 
     def test_all_fit_so_all_are_placed(self):
         assert place(gang(4, constraint=hard(2), min_available=2), document_tree()).n_placed == 4

@@ -95,6 +95,8 @@ class GangSnapshot(TopologySnapshot):
 
     def running(self, role: int) -> Counter[str]:
         """Running pods of a role of the gang by the name of their node."""
+        if not self.request.gang.ready:
+            return Counter()
         gang, names = self.request.gang, self.request.snapshot.topology.node_names
         mine = (
             pod for pod in self.request.snapshot.running if pod.gang == gang.key and pod.role == gang.roles[role].name

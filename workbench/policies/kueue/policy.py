@@ -26,7 +26,6 @@ from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
 from workbench.policies.reasons import fit_reason
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.retry import RetryRule
 
 __all__ = ["Kueue019", "KueueParameters"]
 
@@ -59,7 +58,7 @@ class Kueue019(NodePolicy):
     """
 
     name = "kueue-0.19"
-    traits = SchedulerTraits(reads_topology=True, sub_groups=True, retry=RetryRule())
+    traits = SchedulerTraits(reads_topology=True, sub_groups=True)
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters
@@ -99,7 +98,9 @@ class Kueue019(NodePolicy):
             return Declined(reasons, _misses(request, levels, reading), (*reading.warnings, *found.warnings))
         found.warnings = (*reading.warnings, *found.warnings)
         if reading.restricts:
-            found.record = topology.smallest_around(found.node[found.node != UNPLACED])
+            running = [topology.node(name) for role in request.demand.order for name in cluster.running(role)]
+            every = np.append(found.node[found.node != UNPLACED], np.array(running, dtype=np.int32))
+            found.record = topology.smallest_around(every)
             found.has_record = True
         return found
 
