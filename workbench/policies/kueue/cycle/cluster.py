@@ -15,7 +15,7 @@ from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
 from workbench.policies.kueue.values import Node, Usage
 
-__all__ = ["CycleCluster", "Holding", "CycleQueue", "Taken", "requested"]
+__all__ = ["CycleCluster", "CycleQueue", "Holding", "Taken", "requested"]
 
 
 @dataclass

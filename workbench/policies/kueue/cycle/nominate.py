@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, CycleQueue
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
 from workbench.policies.kueue.cycle.flavor_search import FlavorSearch, asks_explicitly
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import TopologyStep, has_unhealthy_domain

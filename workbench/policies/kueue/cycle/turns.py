@@ -11,7 +11,7 @@ from enum import Enum
 
 from workbench.cancel import check
 from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, CycleQueue, Taken
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding, Taken
 from workbench.policies.kueue.cycle.nominate import nominate
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import READY, has_unhealthy_domain

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, CycleQueue
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
 from workbench.policies.kueue.cycle.flavor_search import NO_CANDIDATES, PREEMPT, RECLAIM
 from workbench.policies.kueue.cycle.nomination import Nomination
 from workbench.policies.kueue.cycle.topology import TopologyStep
