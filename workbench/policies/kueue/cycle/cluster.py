@@ -129,6 +129,8 @@ class CycleCluster(Working):
     flavors : dict of str to Flavor
     snapshots : dict of str to FlavorSnapshot
         Of each flavor with a topology, by name.
+    version : int
+        Counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's beginning.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class CycleCluster(Working):
         gates: Gates | None = None,
     ) -> None:
         self.gates = gates or Gates()
+        self.version = 0
         self.flavors = {flavor.name: flavor for flavor in flavors}
         self.snapshots: dict[str, FlavorSnapshot] = {}
         self._by_host: set[str] = set()
@@ -181,6 +184,7 @@ class CycleCluster(Working):
 
     def hold(self, holding: Holding) -> None:
         """Enter a workload that holds quota; its pods count on all flavors that have their nodes."""
+        self.version += 1
         queue = self.queues[holding.queue]
         queue.holdings[holding.workload.key] = holding
         for key, amount in holding.taken.quota.items():
@@ -190,6 +194,7 @@ class CycleCluster(Working):
 
     def release(self, holding: Holding) -> None:
         """Undo `hold`."""
+        self.version += 1
         queue = self.queues[holding.queue]
         del queue.holdings[holding.workload.key]
         for key, amount in holding.taken.quota.items():

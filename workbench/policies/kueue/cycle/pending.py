@@ -12,7 +12,7 @@ from workbench.model.kueue_queues import QueuedWorkload
 from workbench.model.value import Working
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.nomination import Tried
-from workbench.policies.kueue.cycle.turns import Fate, Turn, needs_second_pass, run_cycle
+from workbench.policies.kueue.cycle.turns import Fate, Hopeless, Turn, needs_second_pass, run_cycle
 from workbench.policies.kueue.cycle.victims import queue_time
 
 __all__ = ["PendingQueues"]
@@ -44,6 +44,7 @@ class PendingQueues(Working):
         self.active: dict[str, QueuedWorkload] = {}
         self.parked: dict[str, QueuedWorkload] = {}
         self._again: dict[str, QueuedWorkload] = {}
+        self._hopeless = Hopeless()
         self._tried: dict[str, Tried] = {}
         self._heaps: dict[str, list[tuple[Place, str]]] = {}
         for each in workloads:
@@ -63,7 +64,7 @@ class PendingQueues(Working):
         for name in sorted(self._heaps):
             if self._heaps[name]:
                 heads.append(self.active[heapq.heappop(self._heaps[name])[1]])
-        turns = run_cycle(self._cluster, heads, self._tried)
+        turns = run_cycle(self._cluster, heads, self._tried, self._hopeless)
         for turn in turns:
             self._enter(turn)
         return turns

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.cancel import check
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.kueue_queues import PodSetAdmission, WorkloadAdmission
 from workbench.model.notice import Notice
@@ -116,8 +117,12 @@ class _PodNodes:
             first = int(gang.role_start[role])
             node[first : first + count] = nodes[:count]
             left |= count < gang.roles[role].count
-        why = (Notice("left-over", "not part of the admitted count"),)
-        found = Assignment(node, dict.fromkeys(demand.order, why) if left else {})
+        found = Assignment(node)
+        if left:
+            placed = int((node != UNPLACED).sum())
+            text = f"admitted with {placed} of {counted(gang.n_pods, 'pod')} (partial admission)"
+            found.warnings = (Notice("partial-admission", text, numbers={"count": placed}),)
+            found.reasons = dict.fromkeys(demand.order, (Notice("kueue-pending", "not part of the admitted count"),))
         if any(each.assignment is not None for each in self._admitted.values()):
             found.record = self._request.ledger.topology.smallest_around(node[node != UNPLACED])
             found.has_record = True
