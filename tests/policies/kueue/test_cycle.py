@@ -13,6 +13,7 @@ from tests.choice import choices
 from workbench.errors import InputError
 from workbench.model.kueue import Flavor, PodSet, TopologyRequest
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, QueuedWorkload, Quota
+from workbench.policies.kueue.cycle import turns
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate
@@ -202,3 +203,31 @@ def test_quota_and_nodes_are_never_exceeded_and_the_answer_is_the_same_again(rng
     assert [(turn.workload.key, turn.fate, turn.message, turn.admission) for turn in session()[2]] == [
         (turn.workload.key, turn.fate, turn.message, turn.admission) for turn in turns
     ]
+
+
+@given(choices())
+def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) -> None:
+    """The oracle nominates every workload anew in every cycle."""
+    kinds = [(rng.randrange(1, 4), rng.randrange(1, 4), rng.choice([None, "rack"])) for _ in range(3)]
+    queues = [ClusterQueue(f"q{i}", rng.choice(["", "all"]), group(rng.randrange(9), "f", "g")) for i in range(2)]
+    waiting = [
+        QueuedWorkload(
+            f"w{i}",
+            f"q{rng.randrange(2)}",
+            (PodSet("main", count, {"cpu": cpu}, None if level is None else TopologyRequest(required=level)),),
+            rng.randrange(2),
+            float(i),
+        )
+        for i, (count, cpu, level) in enumerate(rng.choice(kinds) for _ in range(rng.randrange(2, 12)))
+    ]
+    flavors = (Flavor("f", "t", {"pool": "a"}), Flavor("g", "t", {"pool": "b"}))
+    of = [*nodes(4, 3, pool="a"), replace(nodes(1, 2, pool="b")[0], name="m")]
+
+    def told() -> list[object]:
+        found = PendingQueues(cluster(queues, flavors=flavors, of=of), waiting).run_all(200)
+        return [(turn.workload.key, turn.fate, turn.message, turn.admission, turn.tried) for turn in found]
+
+    remembered = told()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "_kind_of", lambda queue, workload: None)
+        assert told() == remembered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 from workbench.model.api_time import seconds_of
 from workbench.model.gang import Gang, Role
@@ -11,9 +12,11 @@ from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology
 from workbench.model.kueue_queues import ClusterQueue, PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest
+from workbench.model.labels import NodeLabels
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.gang_snapshot import selector_and_terms
 from workbench.policies.kueue.gates import Gates
@@ -28,7 +31,7 @@ class QueuedCluster:
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot
+    topology : Topology
     objects : KueueObjects
     cluster : CycleCluster
         With what workloads and running gangs hold.
@@ -36,7 +39,7 @@ class QueuedCluster:
         Labels of each node; the name of the node stands for a missing host name.
     """
 
-    snapshot: ClusterSnapshot
+    topology: Topology
     objects: KueueObjects
     cluster: CycleCluster
     labels: tuple[Mapping[str, str], ...]
@@ -84,7 +87,7 @@ class QueuedCluster:
 
     def _by_tier(self, gang: Gang) -> TopologyRequest | None:
         """What a constraint by tiers of HyperNodes asks of levels of the same name; None: it names no level."""
-        constraint, topology = gang.constraint, self.snapshot.topology
+        constraint, topology = gang.constraint, self.topology
         if constraint is None or not constraint.mode:
             return None
         level_of = {int(tier): name for tier, name in zip(topology.tier, topology.tier_names, strict=True) if name}
@@ -137,10 +140,7 @@ def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
     gates : Gates
     """
     objects = snapshot.extra(KueueObjects)
-    labels = tuple(
-        row if HOSTNAME_LABEL in row else {**row, HOSTNAME_LABEL: name}
-        for row, name in zip(snapshot.labels.rows(), snapshot.topology.node_names, strict=True)
-    )
+    labels = _labels(snapshot)
     ours, others = _running(snapshot, objects)
     cluster = CycleCluster(
         [_with_checks(queue, objects) for queue in objects.cluster_queues],
@@ -151,13 +151,26 @@ def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
         [(snapshot.topology.node_names[pod.node], pod.requests) for pod in others if pod.node >= 0],
         gates,
     )
-    read = QueuedCluster(snapshot, objects, cluster, labels)
+    read = QueuedCluster(snapshot.topology, objects, cluster, labels)
     held = [*objects.workloads, *(_running_workload(read, key, pods) for key, pods in ours.items())]
     for workload in held:
         holding = cluster.holding(workload)
         if holding is not None:
             cluster.hold(holding)
     return read
+
+
+#: Labels of nodes by row, for as long as somebody holds the labels: simulations ask again and again.
+_ROWS: WeakKeyDictionary[NodeLabels, tuple[Mapping[str, str], ...]] = WeakKeyDictionary()
+
+
+def _labels(snapshot: ClusterSnapshot) -> tuple[Mapping[str, str], ...]:
+    known = _ROWS.get(snapshot.labels)
+    if known is None:
+        rows = zip(snapshot.labels.rows(), snapshot.topology.node_names, strict=True)
+        known = tuple(row if HOSTNAME_LABEL in row else {**row, HOSTNAME_LABEL: name} for row, name in rows)
+        _ROWS[snapshot.labels] = known
+    return known
 
 
 def _with_checks(queue: ClusterQueue, objects: KueueObjects) -> ClusterQueue:

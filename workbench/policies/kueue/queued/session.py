@@ -34,10 +34,16 @@ class QueueSession:
     gangs : sequence of Gang
     snapshot : ClusterSnapshot
     gates : Gates
+
+    Attributes
+    ----------
+    gangs : sequence of Gang
+    gates : Gates
     """
 
     def __init__(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, gates: Gates) -> None:
-        self._gangs = gangs
+        self.gangs = gangs
+        self.gates = gates
         self._read = read_cluster(snapshot, gates)
         self._turns: dict[str, Turn] = {}
         # Pods of a workload that holds quota need no more of it; their selectors say where they go.
@@ -56,7 +62,7 @@ class QueueSession:
     def order(self) -> list[int]:
         """Positions of the gangs in the order in which the cycles decided on them for the last time."""
         place = {key: number for number, key in enumerate(self._turns)}
-        return sorted(range(len(self._gangs)), key=lambda i: (place.get(self._gangs[i].key, len(place)), i))
+        return sorted(range(len(self.gangs)), key=lambda i: (place.get(self.gangs[i].key, len(place)), i))
 
     def refusal(self, gang: Gang) -> Notice | None:
         """Why a gang is not admitted, in Kueue's words; None: it is."""
