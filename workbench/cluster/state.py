@@ -16,6 +16,7 @@ from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
 from workbench.jobs.gangs import Workload, refused_notices
 from workbench.model.gang import Gang
+from workbench.model.kueue_names import WORKLOAD
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.value import Working
@@ -191,7 +192,7 @@ class _Parts:
         self._table = self._changed_table(changed)
         if keys["Queue"]:
             self._queues = _queues(self._objects)
-        every_gang = bool(keys["PriorityClass"])
+        every_gang = bool(keys["PriorityClass"]) or self._ungates(keys["GangRequest"])
         others = [*keys["Job"], *keys["Deployment"]]
         self._follow(keys["Pod"], keys["PodGroup"], others, keys["TopOwner"], every_gang)
         self._join(taken_at, anew=any(keys[kind] for kind in _ABOUT_NODES))
@@ -199,6 +200,15 @@ class _Parts:
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """As `ClusterState.members_of`."""
         return self._jobs.members_of(key)
+
+    def _ungates(self, requests: Iterable[str]) -> bool:
+        """Whether a Workload of Kueue changed that gated pods name: its assignment says where they go."""
+        changed = set(requests)
+        return bool(changed) and any(
+            f"Workload {pod.metadata.namespace}/{pod.metadata.annotations.get(WORKLOAD, '')}" in changed
+            for pod in self._objects.pods.values()
+            if pod.gated
+        )
 
     def _changed_table(self, changed: _Changed) -> NodeTable:
         keys, settings = changed.keys, (self._matrices, self._gpus_per_node)
