@@ -68,6 +68,9 @@ class SchedulerTraits:
         each is placed by itself, with a warning.
     shares_gpus : bool
         Whether pods may ask for thousandths of a GPU; otherwise such a gang is refused.
+    reads_names : bool
+        Whether names or labels of nodes and HyperNodes can change a placement, beyond their order and what the pods
+        themselves select; otherwise HyperNodes that are equal in all else are tried once for a HyperJob.
     """
 
     annotates_group: bool = False
@@ -78,6 +81,7 @@ class SchedulerTraits:
     sub_groups: bool = False
     gang_groups: bool = False
     shares_gpus: bool = False
+    reads_names: bool = True
 
 
 class Policy(Parametrised, ABC):
