@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import fields, replace
 from typing import Any
 
-from workbench.cluster.assemble import join, other_gaps
+from workbench.cluster.assemble import join, member_gaps, other_gaps
 from workbench.cluster.changes import ObjectChange
 from workbench.cluster.exclusive import exclusive_hypernodes
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
@@ -180,6 +180,7 @@ class _Parts:
         self._jobs = LiveWorkload(objects, any_scheduler)
         self._pods = PodsOnNodes()
         self._queues = _queues(objects)
+        self._member_gaps = member_gaps(objects)
         self._gangs: tuple[Gang, ...] = ()
         self._last_gaps: list[Notice] = []
         self._snapshot: ClusterSnapshot | None = None
@@ -192,6 +193,8 @@ class _Parts:
         self._table = self._changed_table(changed)
         if keys["Queue"]:
             self._queues = _queues(self._objects)
+        if keys["HyperNode"]:
+            self._member_gaps = member_gaps(self._objects)
         every_gang = bool(keys["PriorityClass"]) or self._ungates(keys["GangRequest"])
         others = [*keys["Job"], *keys["Deployment"]]
         self._follow(keys["Pod"], keys["PodGroup"], others, keys["TopOwner"], every_gang)
@@ -236,7 +239,8 @@ class _Parts:
         jobs, pods = self._jobs, self._pods
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:
-            self._gangs, self._last_gaps = gangs, other_gaps(self._objects, self._table.nodes, gangs)
+            self._gangs = gangs
+            self._last_gaps = other_gaps(self._objects, self._table.nodes, gangs, self._member_gaps)
         refused = refused_notices(self._objects)
         self.workload = Workload(gangs, refused, pods.holding, jobs.queues, jobs.labels, jobs.gated, notes)
         snapshot = join(
