@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.jobs.owned.plan import PlannedGang, PlannedRole, exclusive_notice, order_notice
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.top_owners import JOB_INDEX_LABEL, POD_INDEX_LABEL
 from workbench.objects.job_set import JobSet, ReplicatedJob
 
