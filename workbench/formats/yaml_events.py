@@ -119,11 +119,11 @@ class _Anchors:
         if self._left < 0:
             expected = f"aliases that write out at most {MAX_COPIED} values"
             raise _refused("an alias too many", event, self._source, f"*{event.anchor}", expected)
-        if value.__class__ not in (dict, list):
+        if not isinstance(value, (dict, list)):
             return value
         if depth >= MAX_DEPTH:
             raise _refused("nested too deeply", event, self._source, None, f"at most {MAX_DEPTH} levels")
-        if value.__class__ is list:
+        if isinstance(value, list):
             return [self._copied(each, event, depth + 1) for each in value]
         self._left -= len(value)
         return {key: self._copied(each, event, depth + 1) for key, each in value.items()}
