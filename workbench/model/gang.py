@@ -1,7 +1,7 @@
 """`Gang`: the pods of a job, which must be placed together.
 
 A `Gang` describes *pending* pods as roles with a count; objects for single pods are made on demand. Gangs are made from
-Jobs, PodGroups and Deployments in `workbench.jobs`.
+Jobs, JobSets and their like, PodGroups and Deployments in `workbench.jobs`.
 """
 
 from __future__ import annotations
