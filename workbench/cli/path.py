@@ -34,7 +34,7 @@ def path(
 
     \b
       workbench topology path node0 node2 datasets/three-level-tree
-      workbench topology path node1 node6 datasets/one-fabric/topology.conf -o json
+      workbench topology path gpu-01 gpu-12 datasets/one-fabric/topology.conf -o json
     """
     inputs = given_paths(paths, file)
     check_out(out, output)
