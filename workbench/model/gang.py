@@ -468,6 +468,10 @@ class Gang(Value, Displayed):
         """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
 
+    def __hash__(self) -> int:
+        # Caches of policies look gangs up: the name alone is quick, and tells gangs apart.
+        return hash((self.namespace, self.name))
+
     def __repr__(self) -> str:
         roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)
         if self.jobs:

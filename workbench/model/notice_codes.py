@@ -198,6 +198,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "printout-cut-off": "Switches are mentioned but not described; the printout may be cut off.",
         "ranks-contradict": "The bus bandwidths of nccl-tests are those of another number of ranks than is listed.",
         "slow-cable": "Cables run slower than most cables of their kind.",
+        "smallest-cut": "The fewest cables between switches that hold two parts of a fabric together.",
         "sum-of-directions": "Each number of the matrix is the sum of both directions.",
         "switch-size-differs": "tor_count says another number of servers per switch than the switch table has.",
         "switch-states-assumed": "No running pod tells the states of the switches; those of tor-share-cm are taken.",
