@@ -223,7 +223,7 @@ def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue",
         "terminating", "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
-        "gpu_group", "rules",
+        "gpu_group", "rules", "priority",
     }  # fmt: skip
 
 
