@@ -1,4 +1,4 @@
-"""`PodsOnNodes`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
+"""`PodCounts`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
 from workbench.model.value import Working
 
-__all__ = ["NAMESPACE_NAME", "Count", "PodKind", "PodsOnNodes"]
+__all__ = ["NAMESPACE_NAME", "Count", "PodCounts", "PodKind"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -43,7 +43,16 @@ class PodKind:
     def of(
         cls, namespace: str, labels: Mapping[str, str], rules: PodRules = NO_RULES, *, terminating: bool = False
     ) -> PodKind:
-        """The kind of a pod in a namespace, with labels and the rules of its spec."""
+        """The kind of a pod in a namespace, with labels and the rules of its spec.
+
+        Parameters
+        ----------
+        namespace : str
+        labels : mapping of str to str
+        rules : PodRules
+            As written.
+        terminating : bool
+        """
         if rules.names_pods:
             own = rules.resolved(namespace, labels)
             terms = (own.affinity, own.anti_affinity, own.preferred_affinity, own.preferred_anti_affinity)
@@ -68,7 +77,7 @@ class Count:
     terminating: bool = True
 
 
-class PodsOnNodes(Working):
+class PodCounts(Working):
     """Numbers of pods of each kind on the nodes of a cluster, kept up to date while pods come and go.
 
     Parameters
@@ -95,7 +104,14 @@ class PodsOnNodes(Working):
         self._counts, self._arrays = {}, {}
 
     def add(self, kind: PodKind, nodes: Iterable[int], sign: int = 1) -> None:
-        """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave."""
+        """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave.
+
+        Parameters
+        ----------
+        kind : PodKind
+        nodes : iterable of int
+        sign : {1, -1}
+        """
         counts = self._kinds.get(kind)
         if counts is None:
             counts = self._kinds[kind] = {}
@@ -113,7 +129,12 @@ class PodsOnNodes(Working):
                 array[node] += sign
 
     def of(self, count: Count) -> Longs:
-        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`."""
+        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`.
+
+        Parameters
+        ----------
+        count : Count
+        """
         found = self._counts.get(count)
         if found is None:
             found = self._counts[count] = np.zeros(self._n, dtype=np.int64)
