@@ -156,9 +156,9 @@ class ClusterObjects:
             del objects[key]
         if room == "pod_groups" and key in objects and _owner_of(objects[key]) != _owner_of(value):
             # Objects of two API groups, which would be one gang: Volcano's is kept.
-            first, second = sorted((_owner_of(objects[key]), _owner_of(value)), key=_OWNERS.index)
-            self.ignored[f"PodGroup of {second} beside {first}'s"] += 1
-            if _owner_of(value) == second:
+            kept, left_out = sorted((_owner_of(objects[key]), _owner_of(value)), key=_OWNERS.index)
+            self.ignored[f"PodGroup of {left_out} beside {kept}'s"] += 1
+            if _owner_of(value) == left_out:
                 return
             del objects[key]
         if key in objects:

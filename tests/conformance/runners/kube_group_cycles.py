@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from workbench.policies.kube.groups.conditions import GroupCondition, condition_after
+from workbench.policies.kube.groups.conditions import PodGroupCondition, condition_after
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome, PodOutcome, Trial
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
@@ -79,7 +79,7 @@ class Injected:
         (pod,) = run
         found = self.choose(pod, nodes)
         if found.node is not None:
-            self.assume(pod, found.node)
+            self.assume([(pod, found.node)])
         return [found]
 
     def choose(self, pod: str, nodes: Sequence[str]) -> PodOutcome[str]:
@@ -93,11 +93,11 @@ class Injected:
                 return PodOutcome(Status(), node)
         return PodOutcome(Status(Code.UNSCHEDULABLE, (f"0/{len(nodes)} nodes are available",)))
 
-    def assume(self, pod: str, node: str) -> None:
-        self.on_node[node] += 1
+    def assume(self, pods: Iterable[tuple[str, str]]) -> None:
+        self.on_node.update(node for _, node in pods)
 
-    def forget(self, pod: str, node: str) -> None:
-        self.on_node[node] -= 1
+    def forget(self, pods: Iterable[tuple[str, str]]) -> None:
+        self.on_node.subtract(node for _, node in pods)
 
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         if "feasible" not in self.case:
@@ -193,11 +193,11 @@ def tree(given: Json, want: Json) -> None:
     assert sorted(everything - set(placed)) == sorted(want["not_scheduled"])
 
 
-def condition(given: Json, generation: int = 0) -> GroupCondition:
-    return GroupCondition(given["status"], given["reason"], given["message"], generation, given["type"])
+def condition(given: Json, generation: int = 0) -> PodGroupCondition:
+    return PodGroupCondition(given["status"], given["reason"], given["message"], generation, given["type"])
 
 
-def shown(found: GroupCondition, want: Json) -> Json:
+def shown(found: PodGroupCondition, want: Json) -> Json:
     """The keys of a condition that a case expects."""
     return {key: getattr(found, key) for key in want}
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
 from tests.conformance.runners.kube_group_objects import groups_of, hierarchy, key_of, member, pod_key
-from tests.conformance.runners.kube_objects import cluster_of, shape_of
+from tests.conformance.runners.kube_objects import cluster_of, nodes_of, shape_of
 from tests.reference.kube_permit import permit
 from tests.reference.kube_requeue import wakes
 from workbench.policies.kube.groups.cycle import GroupOutcome, PodOutcome
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
+from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import best_totals, normalised_counts
 from workbench.policies.kube.groups.placements import generate_placements
 from workbench.policies.kube.groups.quorum import feasible, ready_to_queue
@@ -98,16 +99,20 @@ def register(runners: Runners) -> None:
 
 def generate(given: Json, want: Json) -> None:
     (group,) = groups_of([given["group"]])
-    labels = {node["name"]: node["labels"] for node in (*given["placement_nodes"], *given["other_nodes"])}
-    scheduled = []
-    for number, pod in enumerate(given["scheduled"]):
-        scheduled.append((f"pod-{number}", labels.get(pod["node"], {}).get(group.topology_key)))
-    names = [node["name"] for node in given["placement_nodes"]]
-    found = generate_placements(group, names, lambda name: labels[name].get(group.topology_key), scheduled)
+    nodes = nodes_of([*given["placement_nodes"], *given["other_nodes"]])
+    codes, values = Levels(nodes).values(group.topology_key)
+    place = {name: i for i, name in enumerate(nodes.names)}
+    # A pod whose node the snapshot lacks has no label either.
+    scheduled = [
+        (f"pod-{number}", int(codes[place[pod["node"]]]) if pod["node"] in place else -1)
+        for number, pod in enumerate(given["scheduled"])
+    ]
+    inside = np.arange(len(given["placement_nodes"]), dtype=np.int32)
+    found = generate_placements(group, inside, codes, values, scheduled)
     assert found.status.code.value == want["status"]
     if want.get("placements") is None:
         return
-    placements = {each.name: list(each.nodes) for each in found.found}
+    placements = {each.name: [nodes.names[i] for i in each.nodes.tolist()] for each in found.found}
     if group.topology_key:
         assert placements == want["placements"]
     else:

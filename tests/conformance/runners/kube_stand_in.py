@@ -13,7 +13,7 @@ from tests.conformance.runners.kube_group_objects import groups_of, key_of, memb
 from tests.conformance.runners.kube_objects import nodes_of, shape_of
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.groups.conditions import GroupCondition, leaf_outcomes
+from workbench.policies.kube.groups.conditions import PodGroupCondition, leaf_outcomes
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
@@ -50,7 +50,7 @@ class StandIn:
         self.namespaces: Json = {}
         self.groups: list[KubePodGroup] = []
         self.pods: dict[str, GroupPod] = {}
-        self.conditions: dict[str, GroupCondition] = {}
+        self.conditions: dict[str, PodGroupCondition] = {}
         self.removed: set[str] = set()
         self.errors: set[str] = set()
         self.asleep: set[str] = set()

@@ -11,7 +11,7 @@ from workbench.policies.kube.groups.hierarchy import Hierarchy
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["INITIALLY_SCHEDULED", "GroupCondition", "condition_after", "condition_of", "leaf_outcomes"]
+__all__ = ["INITIALLY_SCHEDULED", "PodGroupCondition", "condition_after", "condition_of", "leaf_outcomes"]
 
 P = TypeVar("P")
 N = TypeVar("N")
@@ -21,7 +21,7 @@ INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 
 
 @dataclass(frozen=True)
-class GroupCondition:
+class PodGroupCondition:
     """A condition in the status of a PodGroup: type PodGroupInitiallyScheduled."""
 
     status: str
@@ -31,7 +31,7 @@ class GroupCondition:
     type: str = INITIALLY_SCHEDULED
 
 
-def condition_of(status: Status, generation: int = 0) -> GroupCondition:
+def condition_of(status: Status, generation: int = 0) -> PodGroupCondition:
     """Condition that says how a cycle of a PodGroup ended.
 
     Parameters
@@ -41,19 +41,19 @@ def condition_of(status: Status, generation: int = 0) -> GroupCondition:
         metadata.generation of the PodGroup.
     """
     if status.code is Code.SUCCESS:
-        return GroupCondition("True", "Scheduled", "", generation)
+        return PodGroupCondition("True", "Scheduled", "", generation)
     reason = "SchedulerError" if status.code is Code.ERROR else "Unschedulable"
-    return GroupCondition("False", reason, text_of(status), generation)
+    return PodGroupCondition("False", reason, text_of(status), generation)
 
 
-def condition_after(before: GroupCondition | None, new: GroupCondition) -> GroupCondition:
+def condition_after(before: PodGroupCondition | None, new: PodGroupCondition) -> PodGroupCondition:
     """Condition of a PodGroup after a cycle: once True, it stays True.
 
     Parameters
     ----------
-    before : GroupCondition or None
+    before : PodGroupCondition or None
         The present condition; None: the PodGroup has none yet.
-    new : GroupCondition
+    new : PodGroupCondition
         What the cycle says.
     """
     if before is not None and before.status == "True" and new.status != "True":

@@ -6,7 +6,7 @@ placements; pods and children in a fixed order, nothing backtracked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -142,10 +142,10 @@ class Scene(Protocol[P, N, S]):
     def complete(self, trial: Trial[P, N, S]) -> None:
         """Fill in what `alike` left out of the outcome of a trial; the scene is as the trial found it."""
 
-    def assume(self, pod: P, node: N) -> None:
-        """Count a pod as running on a node."""
+    def assume(self, pods: Iterable[tuple[P, N]]) -> None:
+        """Count pods as running on nodes."""
 
-    def forget(self, pod: P, node: N) -> None:
+    def forget(self, pods: Iterable[tuple[P, N]]) -> None:
         """Take back what `assume` did."""
 
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
@@ -226,8 +226,7 @@ class GroupCycle(Generic[P, N, S]):
             tied = [good[position] for position in best_totals([trial.total or 0 for trial in good])]
         best = self._of_trial(tied[0], trials, tied[0].outcome.status)
         best.tied = tuple(trial.placement.name for trial in tied)
-        for pod, node in best.placed():
-            self.scene.assume(pod, node)
+        self.scene.assume(best.placed())
         return best
 
     def _of_trial(self, trial: Trial[P, N, S], trials: list[Trial[P, N, S]], status: Status) -> GroupOutcome[P, N, S]:
@@ -277,9 +276,7 @@ class GroupCycle(Generic[P, N, S]):
                 error = found[-1].status.code is Code.ERROR
                 outcome.status = found[-1].status if error else scene.feasible(group, placed, left)
         if not outcome.succeeded:
-            for pod, each in reversed(pods.items()):
-                if each.node is not None:
-                    scene.forget(pod, each.node)
+            scene.forget((pod, each.node) for pod, each in pods.items() if each.node is not None)
 
     def _children(self, outcome: GroupOutcome[P, N, S], nodes: S) -> None:
         """Try the children of a composite one after another, until its minimum is out of reach."""
@@ -304,5 +301,4 @@ class GroupCycle(Generic[P, N, S]):
             self._take_back(found)
 
     def _take_back(self, outcome: GroupOutcome[P, N, S]) -> None:
-        for pod, node in reversed(list(outcome.placed())):
-            self.scene.forget(pod, node)
+        self.scene.forget(outcome.placed())

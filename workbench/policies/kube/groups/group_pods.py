@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.policies.kube.shape import PodShape
 
-__all__ = ["GroupPod", "alike", "pod_order"]
+__all__ = ["GroupPod", "alike", "by_shape", "pod_order"]
 
 
 @dataclass(eq=False)
@@ -72,3 +72,11 @@ def pod_order(pods: Iterable[GroupPod]) -> list[GroupPod]:
 def alike(one: GroupPod, other: GroupPod) -> bool:
     """Whether two pods of a group are alike to every node: of one shape, and without a nominated node."""
     return one.shape is other.shape and one.serving is other.serving and max(one.nominated, other.nominated) < 0
+
+
+def by_shape(pods: Iterable[tuple[GroupPod, int]]) -> dict[PodShape, list[int]]:
+    """Nodes of pods by the shape of the pods."""
+    found: dict[PodShape, list[int]] = {}
+    for pod, node in pods:
+        found.setdefault(pod.shape, []).append(node)
+    return found

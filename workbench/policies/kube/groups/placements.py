@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.status import SUCCESS, Code, Status
 
 __all__ = ["GroupPlacement", "GroupPlacements", "generate_placements", "share_of"]
 
-N = TypeVar("N")
 #: Nodes in order.
 S = TypeVar("S")
+
+Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,11 @@ class GroupPlacements(Generic[S]):
 
 def generate_placements(
     group: KubePodGroup,
-    nodes: Sequence[N],
-    value_of: Callable[[N], str | None],
-    scheduled: Iterable[tuple[str, str | None]] = (),
-) -> GroupPlacements[Sequence[N]]:
+    nodes: Ints,
+    codes: Ints,
+    values: Sequence[str],
+    scheduled: Iterable[tuple[str, int]] = (),
+) -> GroupPlacements[Ints]:
     """Divide nodes by the values of a group's topology key (plugin TopologyPlacementGenerator).
 
     Without a key the nodes are the one placement. Nodes without the label belong to none. Pods of the group that have a
@@ -54,34 +59,37 @@ def generate_placements(
     Parameters
     ----------
     group : KubePodGroup
-    nodes : sequence
+    nodes : ndarray of shape (k,), int32
         Nodes of the enclosing placement; of the cluster at the root of a tree.
-    value_of : callable
-        A node's value of the topology key; None: the node lacks the label.
-    scheduled : iterable of (str, str or None)
-        Pods of the group that have a node: namespace/name, and the value of the node, which need not be among `nodes`.
+    codes : ndarray of shape (n,), int32
+        Value of the topology key of every node as a position in `values`; -1: the node lacks the label.
+    values : sequence of str
+    scheduled : iterable of (str, int)
+        Pods of the group that have a node: namespace/name, and the code of the node, which need not be among `nodes`.
 
     Returns
     -------
-    Placements
+    GroupPlacements
         In byte order of the values; upstream's order is random. An error if the scheduled pods pin no single value.
     """
     if not group.topology_key:
         return GroupPlacements((GroupPlacement("", nodes),))
-    pinned: set[str] = set()
-    for pod, value in scheduled:
-        if value is None:
+    pinned: set[int] = set()
+    for pod, code in scheduled:
+        if code < 0:
             return GroupPlacements(status=_unclear(f"no topology domain found for pod {pod}"))
-        pinned.add(value)
+        pinned.add(code)
     if len(pinned) > 1:
-        values = ", ".join(sorted(pinned, key=str.encode))
-        return GroupPlacements(status=_unclear(f"more than 1 domain found for pod group: {values}"))
-    members: dict[str, list[N]] = {}
-    for node in nodes:
-        value = value_of(node)
-        if value is not None and (not pinned or value in pinned):
-            members.setdefault(value, []).append(node)
-    return GroupPlacements(tuple(GroupPlacement(value, members[value]) for value in sorted(members, key=str.encode)))
+        told = ", ".join(sorted((values[code] for code in pinned), key=str.encode))
+        return GroupPlacements(status=_unclear(f"more than 1 domain found for pod group: {told}"))
+    mine = codes[nodes]
+    labelled = np.isin(mine, list(pinned)) if pinned else mine >= 0
+    inside, mine = nodes[labelled], mine[labelled]
+    order = np.argsort(mine, kind="stable")
+    found, start = np.unique(mine[order], return_index=True)
+    members = dict(zip(found.tolist(), np.split(inside[order], start[1:]), strict=True)) if len(found) else {}
+    by_value = sorted(members, key=lambda code: values[code].encode())
+    return GroupPlacements(tuple(GroupPlacement(values[code], members[code]) for code in by_value))
 
 
 def share_of(sizes: Sequence[int], percentage: int) -> int:

@@ -28,7 +28,7 @@ from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.conditions import leaf_outcomes
 from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
-from workbench.policies.kube.groups.group_pods import GroupPod
+from workbench.policies.kube.groups.group_pods import GroupPod, by_shape
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
@@ -82,11 +82,6 @@ class KubeTopology(KubeDefault):
         super().__init__(parameters)
         self._share = None if parameters.placements == 100 else parameters.placements
 
-    def cannot_start(self, request: Request) -> tuple[Notice, ...]:
-        if not request.gang.n_pods:
-            return super().cannot_start(request)
-        return self._cannot_start(GangTree.of([request.gang], request.snapshot)) or super().cannot_start(request)
-
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
         known = dict(tree.counted)
@@ -123,7 +118,7 @@ class KubeTopology(KubeDefault):
         """
         ledger = requests[0].ledger
         tree = GangTree.of([request.gang for request in requests], ledger.snapshot)
-        cannot = self._cannot_start(tree) if len(requests) > 1 else ()
+        cannot = self._cannot_start(tree)
         if cannot:
             return [Declined(cannot) for _ in requests]
         for pod in tree.place:
@@ -177,15 +172,16 @@ class KubeTopology(KubeDefault):
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
+                scene.assume(found.items())
                 for pod, node in found.items():
                     pod.node = node
-                    scene.assume(pod, node)
-                    held[pod] = node
+                held |= found
                 if not found or len(held) == len(tree.place):
                     return first, held
         finally:
-            for pod, node in held.items():
-                cluster.pods.add(pod.shape.kind, (node,), -1)
+            for shape, nodes in by_shape(held.items()).items():
+                cluster.pods.add(shape.kind, nodes, -1)
+            for pod in held:
                 pod.node = -1
 
     def _eviction(

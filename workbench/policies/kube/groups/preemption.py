@@ -120,8 +120,7 @@ def _all_pass(scene: KubeScene, placed: Sequence[tuple[GroupPod, int]]) -> bool:
     for pod, node in placed:
         if not passes(scene.cluster, pod.shape, node, scene.settings).ok:
             break
-        scene.assume(pod, node)
+        scene.assume([(pod, node)])
         done.append((pod, node))
-    for pod, node in done:
-        scene.forget(pod, node)
+    scene.forget(done)
     return len(done) == len(placed)

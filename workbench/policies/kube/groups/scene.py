@@ -13,7 +13,7 @@ from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
-from workbench.policies.kube.groups.group_pods import GroupPod, alike, pod_order
+from workbench.policies.kube.groups.group_pods import GroupPod, alike, by_shape, pod_order
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
@@ -156,13 +156,15 @@ class KubeScene:
         self.cluster.forget(first.shape, *pods.nodes)
         pods.failure = unplaced(choice)
 
-    def assume(self, pod: GroupPod, node: int) -> None:
-        """Count a pod as running on a node."""
-        self.cluster.assume(pod.shape, node)
+    def assume(self, pods: Iterable[tuple[GroupPod, int]]) -> None:
+        """Count pods as running on nodes."""
+        for shape, nodes in by_shape(pods).items():
+            self.cluster.assume(shape, *nodes)
 
-    def forget(self, pod: GroupPod, node: int) -> None:
+    def forget(self, pods: Iterable[tuple[GroupPod, int]]) -> None:
         """Take back what `assume` did."""
-        self.cluster.forget(pod.shape, node)
+        for shape, nodes in by_shape(pods).items():
+            self.cluster.forget(shape, *nodes)
 
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
@@ -176,19 +178,13 @@ class KubeScene:
         group : KubePodGroup
         nodes : ndarray of shape (k,), int32
         """
-        if not group.topology_key:
-            return GroupPlacements((GroupPlacement("", nodes),))
         codes, values = self.levels.values(group.topology_key)
-
-        def value_of(node: int) -> str | None:
-            return values[codes[node]] if codes[node] >= 0 else None
-
-        scheduled = [(pod.full_name, value_of(pod.node)) for pod in self._members(group, self._placed)]
-        found = generate_placements(group, nodes.tolist(), value_of, scheduled)
-        placements = tuple(GroupPlacement(each.name, np.array(each.nodes, dtype=np.int32)) for each in found.found)
-        if self.share is not None:
-            placements = placements[: share_of([len(each.nodes) for each in placements], self.share)]
-        return GroupPlacements(placements, found.status)
+        scheduled = [(pod.full_name, int(codes[pod.node])) for pod in self._members(group, self._placed)]
+        found = generate_placements(group, nodes, codes, values, scheduled)
+        if self.share is None:
+            return found
+        tried = share_of([len(each.nodes) for each in found.found], self.share)
+        return GroupPlacements(found.found[:tried], found.status)
 
     def score(self, group: KubePodGroup, trials: Sequence[Trial[GroupPod, int, Ints]]) -> Status:
         """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from workbench.policies.kube.groups.conditions import GroupCondition, condition_after, condition_of
+from workbench.policies.kube.groups.conditions import PodGroupCondition, condition_after, condition_of
 from workbench.policies.kube.groups.cycle import NOTHING_PLACED, PodOutcome
 from workbench.policies.kube.status import Code, Status
 
@@ -28,11 +28,11 @@ class Submission(Generic[P, N]):
         Status of each pod that is not.
     nominated : dict
         Node that waits for a pod while pods that were evicted end.
-    condition : GroupCondition
+    condition : PodGroupCondition
         PodGroupInitiallyScheduled afterwards.
     """
 
-    condition: GroupCondition
+    condition: PodGroupCondition
     bound: dict[P, N] = field(default_factory=dict)
     failed: dict[P, Status] = field(default_factory=dict)
     nominated: dict[P, N] = field(default_factory=dict)
@@ -42,7 +42,7 @@ def submit(
     status: Status,
     outcomes: Mapping[P, PodOutcome[N]],
     pods: Collection[P],
-    before: GroupCondition | None = None,
+    before: PodGroupCondition | None = None,
     nominated: Mapping[P, N] | None = None,
     generation: int = 0,
     told: Status | None = None,
@@ -57,7 +57,7 @@ def submit(
         Of the pods that were tried.
     pods : collection
         All pods that the cycle was about.
-    before : GroupCondition, optional
+    before : PodGroupCondition, optional
         The PodGroup's present condition.
     nominated : mapping, optional
         Nodes that preemption frees for pods; None: the group waits for no pods to end.

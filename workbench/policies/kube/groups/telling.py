@@ -8,7 +8,7 @@ import numpy.typing as npt
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
-from workbench.policies.kube.groups.conditions import GroupCondition, leaf_outcomes
+from workbench.policies.kube.groups.conditions import PodGroupCondition, leaf_outcomes
 from workbench.policies.kube.groups.cycle import GroupOutcome, Trial
 from workbench.policies.kube.groups.gang_tree import GangTree
 from workbench.policies.kube.groups.group_pods import GroupPod
@@ -69,7 +69,7 @@ def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
     gang : Gang
         One of the tree's.
     """
-    before = GroupCondition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
+    before = PodGroupCondition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
     told = []
     for leaf in leaf_outcomes(tree.groups, outcome):
         pods = [pod for pod in tree.place if pod.group == leaf.group.key]
