@@ -20,6 +20,10 @@ Longs = npt.NDArray[np.int64]
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
+#: Counts that are kept up to date at once; a further one starts anew.
+_MOST_COUNTS = 256
+
+
 @dataclass(frozen=True)
 class PodKind:
     """What the rules of other pods read of a pod that has a node.
@@ -125,8 +129,15 @@ class PodCounts(Working):
             self._arrays[kind] = arrays
         for node in nodes:
             counts[node] = counts.get(node, 0) + sign
+            if not counts[node]:
+                del counts[node]
             for array in arrays:
                 array[node] += sign
+        if not counts:
+            # Jobs come and go, each with labels of its own.
+            self._kinds.pop(kind)
+            self._arrays.pop(kind)
+            self._with_rules.pop(kind, None)
 
     def of(self, count: Count) -> Longs:
         """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`.
@@ -137,6 +148,9 @@ class PodCounts(Working):
         """
         found = self._counts.get(count)
         if found is None:
+            if len(self._counts) >= _MOST_COUNTS:
+                # Jobs come and go, each with selectors of its own.
+                self._counts, self._arrays = {}, {}
             found = self._counts[count] = np.zeros(self._n, dtype=np.int64)
             for kind, nodes in self._kinds.items():
                 if self._counts_kind(count, kind):
@@ -148,7 +162,7 @@ class PodCounts(Working):
 
     def with_rules(self) -> Iterator[tuple[PodKind, Longs]]:
         """Each kind with rules about other pods, and how many pods of it every node holds: int64 of shape (n,)."""
-        return ((kind, array) for kind, array in self._with_rules.items() if array.any())
+        return iter(self._with_rules.items())
 
     def selects(self, selector: PodSelector, kind: PodKind) -> bool:
         """Whether a selector selects the pods of a kind."""
