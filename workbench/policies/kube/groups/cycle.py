@@ -187,19 +187,25 @@ class GroupCycle(Generic[P, N, S]):
         nodes : sequence
             In the order in which the scheduler lists them.
         """
-        outcome = self._try(root, nodes)
-        placed = list(outcome.placed())
-        self._take_back(outcome)
-        if outcome.succeeded and not placed:
+        outcome = self._try(root, nodes, keep=False)
+        if outcome.succeeded and next(outcome.placed(), None) is None:
             outcome.status = Status(Code.UNSCHEDULABLE, (NOTHING_PLACED,))
         return outcome
 
-    def _try(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
-        """Try a group, and leave its pods assumed if it succeeds."""
-        return self._best_placement(group, nodes) if self.by_placement else self._members(group, nodes)
+    def _try(self, group: KubePodGroup, nodes: S, *, keep: bool) -> GroupOutcome[P, N, S]:
+        """Try a group, and with `keep` leave its pods assumed if it succeeds."""
+        if self.by_placement:
+            outcome = self._best_placement(group, nodes)
+            if keep:
+                self.scene.assume(outcome.placed())
+            return outcome
+        outcome = self._members(group, nodes)
+        if not keep:
+            self._take_back(outcome)
+        return outcome
 
     def _best_placement(self, group: KubePodGroup, nodes: S) -> GroupOutcome[P, N, S]:
-        """Try every placement of a group, and assume its pods in the best one."""
+        """Try every placement of a group; nothing stays assumed."""
         placements = self.scene.placements(group, nodes)
         if placements.status.code is not Code.SUCCESS:
             return GroupOutcome(group, placements.status)
@@ -226,7 +232,6 @@ class GroupCycle(Generic[P, N, S]):
             tied = [good[position] for position in best_totals([trial.total or 0 for trial in good])]
         best = self._of_trial(tied[0], trials, tied[0].outcome.status)
         best.tied = tuple(trial.placement.name for trial in tied)
-        self.scene.assume(best.placed())
         return best
 
     def _of_trial(self, trial: Trial[P, N, S], trials: list[Trial[P, N, S]], status: Status) -> GroupOutcome[P, N, S]:
@@ -287,7 +292,7 @@ class GroupCycle(Generic[P, N, S]):
         for tried, child in enumerate(children, 1):
             if outcome.status.code not in _GOES_ON:
                 break
-            found = self._try(child, nodes)
+            found = self._try(child, nodes, keep=True)
             outcome.children.append(found)
             if found.status.code is Code.ERROR:
                 text = f"composite pod group evaluation failed due to child error: {text_of(found.status)}"

@@ -172,12 +172,12 @@ class KubeTopology(KubeDefault):
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
+                if not found or len(held) + len(found) == len(tree.place):
+                    return first, held | found
                 scene.assume(found.items())
                 for pod, node in found.items():
                     pod.node = node
                 held |= found
-                if not found or len(held) == len(tree.place):
-                    return first, held
         finally:
             for shape, nodes in by_shape(held.items()).items():
                 cluster.pods.add(shape.kind, nodes, -1)
