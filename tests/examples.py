@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import workbench
 from workbench.cli.app import command
 
 #: Examples that need what no machine has by itself: a cluster, a service of a fabric, a scheduler of Dask.
-ELSEWHERE = ("live ", "operator ", "kind ", "topology discover ufm")
+ELSEWHERE = ("live", "operator", "kind", "topology discover ufm")
 SERVICES = ("kubectl ", "tcp://", "https://", "nvidia-smi ")
 
 #: Files that only their owner has: measurements, settings of a controller, links of a fabric, shares of sizes, a trace.
@@ -67,17 +68,18 @@ def fault(line: str, folder: Path) -> str:
     return "" if done.returncode in FINE else f"{line}: {done.returncode}: {done.stderr.strip()}"
 
 
+def of_command(text: str) -> list[str]:
+    """Run the examples of a command in a folder of their own; what went wrong with each, or nothing."""
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        return [fault(line, Path(folder)) for line in filter(runnable, examples_of(text))]
+
+
 def of_commands() -> tuple[int, list[str]]:
-    """Run the examples of every command, each command's in a folder of its own; how many, and what went wrong."""
-    count, wrong = 0, []
-    for path, text in commands(command()):
-        if path.partition(" ")[2].startswith(("live", "operator", "kind")):
-            continue
-        with tempfile.TemporaryDirectory(dir=".") as folder:
-            for line in filter(runnable, examples_of(text)):
-                count += 1
-                wrong.append(fault(line, Path(folder)))
-    return count, [one for one in wrong if one]
+    """Run the examples of every command, as many commands at a time as there are cores; how many, and what is wrong."""
+    texts = [text for path, text in commands(command()) if not path.partition(" ")[2].startswith(ELSEWHERE)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = [one for found in pool.map(of_command, texts) for one in found]
+    return len(said), [one for one in said if one]
 
 
 def of_docstrings() -> tuple[int, int]:

@@ -44,11 +44,17 @@ def requirements() -> dict[str, set[str]]:
     return {extra: {normalized(re.split(r"[<>=!~; \[]", one)[0]) for one in ones} for extra, ones in found.items()}
 
 
+@cache
+def providers() -> dict[str, set[str]]:
+    """Names of the packages that bring each module; reading them takes a tenth of a second."""
+    found = importlib.metadata.packages_distributions()
+    return {top: {normalized(name) for name in names} for top, names in found.items()}
+
+
 def modules_of(extra: str) -> list[str]:
     """Names by which the packages of an extra are imported."""
-    providers = importlib.metadata.packages_distributions()
     wanted = requirements()[extra]
-    return sorted(top for top, names in providers.items() if wanted & {normalized(name) for name in names})
+    return sorted(top for top, names in providers().items() if wanted & names)
 
 
 def imports(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str, int]]:
@@ -70,11 +76,10 @@ def imports(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, str, int]]:
 
 def misplaced(source: str) -> list[str]:
     """Imports of what only an extra brings outside its block, and of what is always there inside one."""
-    providers = importlib.metadata.packages_distributions()
     return [
         f"line {line}: {top} in {extra or 'no block'}"
         for top, extra, line in imports(ast.parse(source))
-        if not requirements()[extra] & {normalized(name) for name in providers.get(top, [top])}
+        if not requirements()[extra] & providers().get(top, {normalized(top)})
     ]
 
 
@@ -210,8 +215,7 @@ def test_the_operator_needs_only_what_its_image_holds(command: tuple[str, ...], 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     held = {normalized(re.split(r"[<>=]", one)[0]) for one in project["dependency-groups"]["operator"]}
     left_out = (requirements()[""] | requirements()["study"] | requirements()["png"]) - held
-    providers = importlib.metadata.packages_distributions()
-    hidden = [top for top, names in providers.items() if left_out & {normalized(name) for name in names}]
+    hidden = [top for top, names in providers().items() if left_out & names]
     assert {"pandas", "networkx", "jinja2", "jupyterlab"} <= set(hidden)
     done = run(*command, hide=hidden, cwd=here)
     assert done.returncode == status, done.stderr

@@ -119,7 +119,10 @@ def test_a_method_that_nobody_calls_is_accused(source):
 
 
 #: They hand out every export, and so vouch for none.
-EXPORTS = {"workbench:_HOME", "workbench:__getattr__", "workbench:__dir__"}
+EXPORTS = {
+    "workbench:_ROOMS",
+    *(f"workbench{room}:{name}" for room in ("", ".jobs", ".report") for name in ("_HOME", "__getattr__", "__dir__")),
+}
 
 #: Methods that are called from outside the package, and by whom.
 CALLED_FROM_OUTSIDE = {

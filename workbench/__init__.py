@@ -208,6 +208,18 @@ def _frame(value: Any) -> Any:
     return frame_of(value)
 
 
+def _plot(value: Any, *given: Any, **options: Any) -> Any:
+    from workbench.report.plots import plot_value
+
+    return plot_value(value, *given, **options)
+
+
+def _plot_runs(*given: Any, **options: Any) -> Any:
+    from workbench.report.plots import plot_runs
+
+    return plot_runs(*given, **options)
+
+
 def _asked(name: str) -> Callable[..., Any]:
     """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called."""
     return lambda *args, **options: getattr(sys.modules[__name__], name)(*args, **options)
@@ -215,6 +227,8 @@ def _asked(name: str) -> Callable[..., Any]:
 
 set_installer(_install_displays)
 hand_in("frame", _frame)
+hand_in("plot", _plot)
+hand_in("plot_runs", _plot_runs)
 for _name in ("place", "schedule", "explain", "compare", "fix", "to_networkx"):
     hand_in(_name, _asked(_name))
 

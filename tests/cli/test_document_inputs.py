@@ -145,10 +145,13 @@ def test_a_member_that_volcano_ignores_is_warned_of(run: Run, typed: Path) -> No
 
 
 def test_the_route_between_two_nodes(run: Run, typed: Path) -> None:
-    shown = run("topology", "show", typed / "tree.yaml", typed / "nodes.yaml", "--route", "node0,node2")
-    assert shown.out.startswith("node0 → s0 → s4 → s1 → node2\n")
-    told = run("topology", "show", typed / "tree.yaml", "--route", "node0,node4", "-o", "json").json
+    shown = run("topology", "path", "node0", "node2", typed / "tree.yaml", typed / "nodes.yaml")
+    assert shown.out == "node0 → s0 → s4 → s1 → node2\nmeet in s4 (tier 2)\n"
+    told = run("topology", "path", "node0", "node4", typed / "tree.yaml", "-o", "json").json
     assert told == {"route": ["node0", "s0", "s4", "s6", "s5", "s2", "node4"], "hypernode": "s6", "tier": 3}
+    assert told == run("topology", "show", typed / "tree.yaml", "--route", "node0,node4", "-o", "json").json
+    wrong = run("topology", "path", "node0", "nod4", typed / "tree.yaml")
+    assert wrong.status == 2 and "unknown node 'nod4'; did you mean node4" in wrong.err
 
 
 def test_pods_carry_the_variables_of_the_node_agent(run: Run, typed: Path) -> None:

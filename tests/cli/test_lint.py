@@ -81,7 +81,7 @@ def test_what_a_reader_doubts_is_told_beside_the_findings(run: Run) -> None:
     assert any("gpu-05" in line for line in result.err.splitlines())
     notes = run("topology", "lint", "-f", path, "-o", "json").json["notes"]
     assert [note["message"] for note in notes] == [line.removeprefix("note: ") for line in result.err.splitlines()]
-    assert [note["code"] for note in notes] == ["left-aside", "hosts-without-name", "wrong-cable"]
+    assert [note["code"] for note in notes] == ["left-aside", "hosts-without-name", "wrong-cable", "smallest-cut"]
 
 
 def test_our_own_patterns_without_their_nodes_are_a_finding(run: Run, files: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,3 +89,29 @@ def test_a_pod_that_is_alone_and_has_no_gpus_is_left_out() -> None:
     state = cluster(pod("daemon", "a", gpus=0), pod("train", "b"))
     assert [one.gang.key for one in observed_gangs(state, lambda *step: told.append(step))] == ["default/train"]
     assert told == [(0, 1, "default/train")]
+
+
+def test_one_who_stops_early_finds_the_cluster_as_before() -> None:
+    state = cluster(pod("g-w-0", "a", "g"), pod("g-w-1", "b", "g"), pod("alone", "a"))
+    before = state.snapshot
+    gangs = observed_gangs(state)
+    _ = next(gangs), next(gangs)
+    assert len(state.snapshot.running) == 1
+    gangs.close()
+    assert list(differences(state.snapshot, before, "snapshot")) == []
+
+
+def test_a_gang_is_back_when_the_next_one_is_off_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = cluster(pod("a0", "a"), pod("b0", "b"), pod("c0", "a"))
+    steps = []
+    apply = ClusterState.apply
+
+    def counted(self: ClusterState, changes: list[ObjectChange]) -> object:
+        steps.append(len(changes))
+        return apply(self, changes)
+
+    monkeypatch.setattr(ClusterState, "apply", counted)
+    for one in observed_gangs(state):
+        assert {pod.name for pod in one.snapshot.running} == {"a0", "b0", "c0"} - {one.gang.name}
+        assert compare_with_rebuild(state, any_scheduler=True) == []
+    assert steps == [1, 2, 2, 1]

@@ -3,13 +3,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate import compare as compare_module
 from workbench.evaluate.compare import compare
+from workbench.formats.load import load
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
@@ -125,3 +128,22 @@ def test_the_data_frame_has_a_line_per_policy_and_job() -> None:
     assert frame.loc[0, "pairs_1"] == 1 and frame.loc[0, "bottleneck_gb_s"] == 4.64
     assert frame.loc[1, "reasons"] == "0 of 8 nodes fit"
     assert frame["decision_s"].notna().all()
+
+
+def test_each_session_is_measured_once(monkeypatch) -> None:
+    """Also where a policy that uses leaf switches brings their metrics for all."""
+    measured = []
+    plain = compare_module.measure_run
+
+    def counted_run(decisions, *arguments):
+        measured.append(decisions)
+        return plain(decisions, *arguments)
+
+    monkeypatch.setattr(compare_module, "measure_run", counted_run)
+    folder = Path(__file__).parents[2] / "datasets" / "switch-affinity"
+    snapshot = load(folder / "cluster.yaml").snapshot
+    gangs = load(folder / "cluster.yaml", folder / "jobs-hard.yaml").gangs
+    unlabelled = [dataclasses.replace(gang, extras={}) for gang in gangs]
+    comparison = compare(unlabelled, snapshot, ["binpack", "switch-affinity"])
+    assert len(measured) == 2
+    assert all(row.metrics.switches is not None for row in comparison.rows)

@@ -22,7 +22,6 @@ from workbench.model.extras import GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.kueue import Flavor, PodSet, PreferredTerm, SliceLayer, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_queues import (
-    Admission,
     ClusterQueue,
     Cohort,
     FlavorQuotas,
@@ -30,6 +29,7 @@ from workbench.model.kueue_queues import (
     QueueCheck,
     QueuedWorkload,
     Quota,
+    WorkloadAdmission,
 )
 from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import NodeLabels, NodeTaints, Requirement, Taint, Toleration
@@ -97,7 +97,7 @@ KUEUE = KueueObjects(
                 ),
             ),
             created=1.5,
-            admission=Admission(
+            admission=WorkloadAdmission(
                 "q",
                 (PodSetAdmission("main", {"cpu": "f"}, {"cpu": 2}, 2, TopologyAssignment(("host",), ((("h",), 2),))),),
             ),

@@ -77,8 +77,14 @@ def bomb(levels: int) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        pytest.param(bomb(9), 2, "an alias", id="alias bomb"),
+        pytest.param(bomb(9), 5, "an alias too many", id="alias bomb"),
         pytest.param("a: &x\n  b: *x\n", 2, "an alias", id="recursive alias"),
+        pytest.param("a: &x [1]\n*x : 2\n", 2, "an alias", id="alias as a key"),
+        pytest.param("b: 1\na: *x\n", 2, "an alias", id="alias of nothing"),
+        pytest.param("a: &x 1\n---\nb: *x\n", 3, "an alias", id="alias into another document"),
+        pytest.param(
+            f"a: &x {'[' * 60}{']' * 60}\nb: {'[' * 60}*x{']' * 60}\n", 2, "nested too deeply", id="deep alias"
+        ),
         pytest.param("a: 1\nb: 2\na: 3\n", 3, "the same key twice", id="duplicate key"),
         pytest.param("a: 1\nb: !!python/object/apply:os.system [ls]\n", 2, "a tag", id="python tag"),
         pytest.param("a: !!str 1\n", 1, "a tag", id="any tag"),
@@ -102,6 +108,14 @@ def test_what_is_refused_is_named_with_its_line(text: str, line: int, what: str)
     assert (caught.value.where or "").startswith(f"line {line},")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_an_alias_gives_a_copy_of_its_own() -> None:
+    (data,) = read("a: &x {env: [{name: N, value: &v 1}]}\nb: *x\nc: [*x, *v]\nd: &x 2\ne: *x\n")
+    want = {"env": [{"name": "N", "value": 1}]}
+    assert data == {"a": want, "b": want, "c": [want, 1], "d": 2, "e": 2}
+    data["a"]["env"].append(1)
+    assert data["b"] == data["c"][0] == want
 
 
 def test_the_deepest_accepted_document() -> None:

@@ -91,12 +91,16 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("event", BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_event_is_told_and_the_kind_is_listed_anew(event: Any) -> None:
+def test_a_broken_event_is_told_and_the_kind_is_listed_anew(event: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "workbench")
     server = _Server(events({"type": "MODIFIED", "object": node(11)}, event))
     with following(server) as mirror:
         until(lambda: mirror.failing or server.begun == 2)
         until(lambda: server.begun == 2 and not mirror.failing)
         assert mirror.lost == {"Node": 1} and server.lists == 2
+        told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
+        assert ("workbench", "INFO", "follows Node again") in told
+        assert [level for _, level, text in told if text.startswith("cannot follow Node: ")] == ["WARNING"]
         mirror.watch(mirror.version)
         found = mirror.get(Ref("Node", "", "n"))
         assert found is not None and found["metadata"]["resourceVersion"] == "20"

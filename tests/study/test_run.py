@@ -152,11 +152,17 @@ def test_a_policy_that_was_edited_is_run_again(study: Study, tmp_path: Path, add
     assert told[3:] == [0, 1, 0, 1]
 
 
-def test_an_error_of_a_policy_names_the_run_and_keeps_the_others(study: Study, tmp_path: Path, address: str) -> None:
+def test_an_error_of_a_policy_names_the_run_and_keeps_the_others(
+    study: Study, tmp_path: Path, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "workbench")
     failing = with_policies(study, binpack=get_policy("binpack"), mine=written(body="1 / 0"))
     with pytest.raises(InputError, match=r"four nodes, jobs 90 %, best-effort, mine, seed 0: .*ZeroDivisionError"):
         failing.run(tmp_path / "out", address)
     assert failing.results(tmp_path / "out")["policy"].tolist() == ["binpack"]
+    told = [record.getMessage() for record in caplog.records if record.name == "workbench"]
+    assert told[0].endswith("0 of 2 runs are done") and len(told) == 4
+    assert [text for text in told if "ZeroDivisionError" in text] and told[0].startswith(f"study {failing.name}: ")
 
 
 def test_a_worker_with_other_sources_is_refused(

@@ -11,6 +11,7 @@ from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Files, From, GpusPerNode, Out, Paths
 from workbench.cli.output import check_out, emit, emit_png, print_tables, to_json
+from workbench.cli.path import show_path
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,9 +45,7 @@ def show(
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     route: Annotated[
         str,
-        typer.Option(
-            "--route", metavar="NODE,NODE", help="Show instead the way between two nodes, HyperNode by HyperNode."
-        ),
+        typer.Option("--route", metavar="NODE,NODE", help="As `workbench topology path`.", hidden=True),
     ] = "",
     output: Annotated[
         DrawOutput,
@@ -67,7 +66,6 @@ def show(
       workbench topology show datasets/three-level-tree
       workbench topology show datasets/three-level-tree --depth 1 --unfold s5
       workbench topology show datasets/one-fabric/topology.conf -o svg --out fabric.svg
-      workbench topology show datasets/three-level-tree --route node0,node2
     """
     inputs = given_paths(paths, file)
     check_out(out, output)
@@ -79,7 +77,10 @@ def show(
     scenario = load_scenario(inputs, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
     if route:
-        _show_route(snapshot.topology, route, output, out)
+        names = [part.strip() for part in route.split(",")]
+        if len(names) != 2 or not all(names):
+            raise InputError("no two nodes", source="--route", got=repr(route), expected="NODE,NODE")
+        show_path(snapshot.topology, *names, as_json=output is DrawOutput.json, out=out)
     elif output is DrawOutput.table:
         from workbench.report.tree_text import topology_tree
 
@@ -101,27 +102,6 @@ def show(
 
         emit(topology_page(snapshot), out)
     tell_gaps(scenario)
-
-
-def _show_route(topology: Topology, text: str, output: DrawOutput, out: Any) -> None:
-    from workbench.formats.fabric.graphml import route_between
-
-    names = [part.strip() for part in text.split(",")]
-    if len(names) != 2 or not all(names):
-        raise InputError("no two nodes", source="--route", got=repr(text), expected="NODE,NODE")
-    a, b = (topology.node(name) for name in names)
-    domain = topology.lca_of_nodes(a, b)
-    way = route_between(topology, *names)
-    meets = {"hypernode": topology.domain_name(domain), "tier": topology.domain_tier(domain)}
-    if output is DrawOutput.json:
-        emit(to_json({"route": way, **meets}), out)
-        return
-    emit(
-        f"{' → '.join(way)}\nmeet in {meets['hypernode']} (tier {meets['tier']})"
-        if way
-        else f"{names[0]} and {names[1]} are in no common HyperNode",
-        out,
-    )
 
 
 def _record(topology: Topology) -> dict[str, Any]:

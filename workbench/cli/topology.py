@@ -13,6 +13,7 @@ from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
 from workbench.cli.options import Out
 from workbench.cli.output import check_out, emit, print_tables
+from workbench.cli.path import path
 from workbench.cli.show import show
 
 __all__ = ["topology_app"]
@@ -24,6 +25,7 @@ topology_app.add_typer(discover_app, name="discover")
 
 topology_app.command()(convert)
 topology_app.command()(show)
+topology_app.command()(path)
 topology_app.command()(diff)
 topology_app.command()(lint)
 

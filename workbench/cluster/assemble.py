@@ -24,7 +24,7 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 from workbench.topology.members import ignored_members, selector_text
 
-__all__ = ["assemble", "join", "other_gaps"]
+__all__ = ["assemble", "join", "member_gaps", "other_gaps"]
 
 #: Members of one HyperNode that a notice names.
 _MOST_MEMBERS = 3
@@ -79,7 +79,7 @@ def assemble(
         gpu_free=gpu_words([*table.total, *free])[len(free) :].copy(),
         queues={"default": Queue("default"), **cluster.queues},
         running_gaps=assumed,
-        last_gaps=other_gaps(cluster, table.nodes, workload.gangs),
+        last_gaps=other_gaps(cluster, table.nodes, workload.gangs, member_gaps(cluster)),
         exclusive=exclusive_hypernodes(cluster, running, table.topology),
         extras=cluster.extras,
         source=source,
@@ -156,7 +156,9 @@ def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int)
     return used
 
 
-def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[Notice]:
+def other_gaps(
+    cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang], of_members: Sequence[Notice]
+) -> list[Notice]:
     """Notices about gaps of the input that concern Devices, queues and HyperNodes.
 
     Gaps about nodes, matrices and running pods are found elsewhere.
@@ -168,6 +170,8 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
         Nodes of the cluster by name.
     gangs : sequence of Gang
         Gangs whose queues and tiers are checked.
+    of_members : sequence of Notice
+        The notices of `member_gaps`.
     """
     gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)
@@ -183,6 +187,15 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     if unknown:
         text = f"queues not in the input: {', '.join(unknown)}"
         gaps.append(Notice("unknown-queue", text, numbers={"count": len(unknown)}))
+    gaps += of_members
+    if not cluster.hypernodes and any(gang.constraint for gang in gangs):
+        gaps.append(Notice("no-hypernodes", "no HyperNode in the input"))
+    return gaps
+
+
+def member_gaps(cluster: ClusterObjects) -> list[Notice]:
+    """Notices about members of HyperNodes that Volcano ignores, which depend on the HyperNodes alone."""
+    gaps: list[Notice] = []
     for name, hypernode in sorted(cluster.hypernodes.items(), key=lambda item: item[0].encode()):
         if ignored := ignored_members(hypernode):
             listed = ", ".join(
@@ -192,6 +205,4 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
             more = f" and {len(ignored) - _MOST_MEMBERS} more" if len(ignored) > _MOST_MEMBERS else ""
             text = f"HyperNode {name}: Volcano ignores {listed}{more}; list them by name, only such members count"
             gaps.append(Notice("ignored-member", text, f"HyperNode {name}", {"count": len(ignored)}))
-    if not cluster.hypernodes and any(gang.constraint for gang in gangs):
-        gaps.append(Notice("no-hypernodes", "no HyperNode in the input"))
     return gaps

@@ -116,7 +116,8 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
         As in `ObjectChange`.
     """
     if isinstance(value, GangRequest):
-        return ObjectChange("GangRequest", f"{type(value).__name__} {value.metadata.key}", value, refused, notes)
+        kind = value.kind if isinstance(value, ClusterPart) else type(value).__name__
+        return ObjectChange("GangRequest", f"{kind} {value.metadata.key}", value, refused, notes)
     if isinstance(value, ClusterPart):
         return ObjectChange("ClusterPart", f"{value.kind} {value.metadata.key}", value, refused, notes)
     if isinstance(value, TopOwner):

@@ -71,33 +71,42 @@ def observed_gangs(
             gang = hyper_jobs.get(key, key) or pod.metadata.key
             gangs.setdefault(gang, []).append(pod)
             owners.setdefault(gang, set()).add(key)
-    for done, key in enumerate(sorted(gangs, key=str.encode)):
-        if progress is not None:
-            progress(done, len(gangs), key)
-        pods = gangs[key]
-        before = [_present(state.objects, pod) for pod in pods]
-        changes = [
-            replace(one, value=replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending"))
-            for one, pod in zip(before, pods, strict=True)
-        ]
-        for group in sorted(group for owner in owners[key] for group in state.members_of(owner)[1]):
-            stored = state.objects.pod_groups[group]
-            if ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
-                annotations = dict(stored.metadata.annotations)
-                del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
-                before.append(_present(state.objects, stored))
-                bare = replace(stored, metadata=replace(stored.metadata, annotations=annotations))
-                changes.append(replace(before[-1], value=bare))
-        snapshot, workload = state.apply(changes)
-        try:
+    # What puts the gang before back, in the same step that takes the next one off: a step costs more than its pods.
+    back: list[ObjectChange] = []
+    try:
+        for done, key in enumerate(sorted(gangs, key=str.encode)):
+            if progress is not None:
+                progress(done, len(gangs), key)
+            pods = gangs[key]
+            before, changes = _off(state, pods, owners[key])
+            step, back = [*back, *changes], before
+            snapshot, workload = state.apply(step)
             placed = {pod.metadata.name: pod.spec.node_name for pod in pods}
             for found in workload.gangs:
                 # A Job, a PodGroup and a Deployment may have the same name.
                 if found.key == key and any(pod.name in placed for pod in found.pods()):
                     nodes = {pod.name: placed.get(pod.name) for pod in found.pods()}
                     yield ObservedGang(found, snapshot, nodes, pods[0].spec.scheduler)
-        finally:
-            state.apply(before)
+    finally:
+        state.apply(back)
+
+
+def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[ObjectChange], list[ObjectChange]]:
+    """The changes that put a gang's pods and PodGroups back as they are, and those that take it off its nodes."""
+    before = [_present(state.objects, pod) for pod in pods]
+    changes = [
+        replace(one, value=replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending"))
+        for one, pod in zip(before, pods, strict=True)
+    ]
+    for group in sorted(group for owner in owners for group in state.members_of(owner)[1]):
+        stored = state.objects.pod_groups[group]
+        if ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
+            annotations = dict(stored.metadata.annotations)
+            del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
+            before.append(_present(state.objects, stored))
+            bare = replace(stored, metadata=replace(stored.metadata, annotations=annotations))
+            changes.append(replace(before[-1], value=bare))
+    return before, changes
 
 
 def _present(objects: ClusterObjects, value: Pod | PodGroup) -> ObjectChange:

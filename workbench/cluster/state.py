@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import fields, replace
 from typing import Any
 
-from workbench.cluster.assemble import join, other_gaps
+from workbench.cluster.assemble import join, member_gaps, other_gaps
 from workbench.cluster.changes import ObjectChange
 from workbench.cluster.exclusive import exclusive_hypernodes
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
@@ -16,6 +16,7 @@ from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
 from workbench.jobs.gangs import Workload, refused_notices
 from workbench.model.gang import Gang
+from workbench.model.kueue_names import WORKLOAD
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.value import Working
@@ -179,6 +180,7 @@ class _Parts:
         self._jobs = LiveWorkload(objects, any_scheduler)
         self._pods = PodsOnNodes()
         self._queues = _queues(objects)
+        self._member_gaps = member_gaps(objects)
         self._gangs: tuple[Gang, ...] = ()
         self._last_gaps: list[Notice] = []
         self._snapshot: ClusterSnapshot | None = None
@@ -191,7 +193,9 @@ class _Parts:
         self._table = self._changed_table(changed)
         if keys["Queue"]:
             self._queues = _queues(self._objects)
-        every_gang = bool(keys["PriorityClass"])
+        if keys["HyperNode"]:
+            self._member_gaps = member_gaps(self._objects)
+        every_gang = bool(keys["PriorityClass"]) or self._ungates(keys["GangRequest"])
         others = [*keys["Job"], *keys["Deployment"]]
         self._follow(keys["Pod"], keys["PodGroup"], others, keys["TopOwner"], every_gang)
         self._join(taken_at, anew=any(keys[kind] for kind in _ABOUT_NODES))
@@ -199,6 +203,15 @@ class _Parts:
     def members_of(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """As `ClusterState.members_of`."""
         return self._jobs.members_of(key)
+
+    def _ungates(self, requests: Iterable[str]) -> bool:
+        """Whether a Workload of Kueue changed that gated pods name: its assignment says where they go."""
+        changed = set(requests)
+        return bool(changed) and any(
+            f"Workload {pod.metadata.namespace}/{pod.metadata.annotations.get(WORKLOAD, '')}" in changed
+            for pod in self._objects.pods.values()
+            if pod.gated
+        )
 
     def _changed_table(self, changed: _Changed) -> NodeTable:
         keys, settings = changed.keys, (self._matrices, self._gpus_per_node)
@@ -226,7 +239,8 @@ class _Parts:
         jobs, pods = self._jobs, self._pods
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:
-            self._gangs, self._last_gaps = gangs, other_gaps(self._objects, self._table.nodes, gangs)
+            self._gangs = gangs
+            self._last_gaps = other_gaps(self._objects, self._table.nodes, gangs, self._member_gaps)
         refused = refused_notices(self._objects)
         self.workload = Workload(gangs, refused, pods.holding, jobs.queues, jobs.labels, jobs.gated, notes)
         snapshot = join(

@@ -18,8 +18,9 @@ from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.top_owners import top_owner_of
 from workbench.model.gang import Gang
+from workbench.model.kueue_names import WORKLOAD
 from workbench.model.notice import Notice
-from workbench.objects.gang_request import with_requests
+from workbench.objects.gang_request import GangRequest, with_requests
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
@@ -209,11 +210,21 @@ class LiveWorkload:
             jobs={key: cluster.jobs[key]} if key in cluster.jobs else {},
             deployments=_existing(cluster.deployments, deployments_in(unit)),
             top_owners=_existing(cluster.top_owners, unit.objects),
+            requests=self._workloads_of(unit) if cluster.requests else {},
             refused=self._refused_of(key, groups, unit) if cluster.refused else {},
         )
         others = OtherSchedulers(self._any_scheduler)
         workload = read_unit(part, priorities, others)
         return _Read(workload, others, {pod.metadata.key: (pod, gang) for pod, gang in workload.holding})
+
+    def _workloads_of(self, unit: Unit) -> dict[str, GangRequest]:
+        """Workloads of Kueue that pods of a unit name."""
+        pods, found = (self._cluster.pods[name] for name in unit.pods), {}
+        for pod in pods:
+            key = f"Workload {pod.metadata.namespace}/{pod.metadata.annotations.get(WORKLOAD, '')}"
+            if key in self._cluster.requests:
+                found[key] = self._cluster.requests[key]
+        return found
 
     def _refused_of(self, key: str, groups: Iterable[str], unit: Unit) -> dict[str, str]:
         names = [f"Job {key}", *(f"PodGroup {name}" for name in groups), *(f"Pod {name}" for name in unit.pods)]

@@ -475,6 +475,7 @@ def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
     if metadata.get("labels") is not before["metadata"].get("labels"):
         return read_pod(after)
     node = str(after["spec"].get("nodeName") or "")
+    gates = tuple(str(gate.get("name") or "") for gate in after["spec"].get("schedulingGates") or ())
     return replace(
         known,
         metadata=replace(
@@ -485,7 +486,8 @@ def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
         spec=known.spec if node == known.spec.node_name else replace(known.spec, node_name=node),
         phase=str(status.get("phase") or "Pending"),
         deleted=bool(metadata.get("deletionTimestamp")),
-        gated=bool(after["spec"].get("schedulingGates")),
+        gated=bool(gates),
+        gates=gates,
     )
 
 

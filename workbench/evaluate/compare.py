@@ -22,7 +22,7 @@ from workbench.evaluate.usual_policies import USUAL_POLICIES, with_field
 from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Plotted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, Scenario
@@ -101,7 +101,7 @@ class ComparisonRow(Value):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Value, Displayed, Mapping[str, ComparisonRow]):
+class Comparison(Value, Displayed, Plotted, Mapping[str, ComparisonRow]):
     """The results of several policies for the same gangs on the same snapshot, by the name of the policy.
 
     Attributes

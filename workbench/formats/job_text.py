@@ -9,11 +9,15 @@ from typing import Any
 from workbench.formats.load import load_and_keep
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import Scenario
+from workbench.objects.leader_worker_set import read_leader_worker_set
+from workbench.objects.top_owner_kinds import TOP_OWNERS, top_owner_reader
 
 __all__ = ["load_with_job_text"]
 
 # Kinds of jobs that wait to be placed; running pods are in the snapshot.
-_WANT_TO_RUN = frozenset({"Job", "HyperJob", "Deployment", "PodGroup", "PriorityClass"})
+_WANT_TO_RUN = frozenset({"Job", "HyperJob", "Deployment", "PodGroup", "PriorityClass"}) | {
+    kind for _, kind in TOP_OWNERS
+}
 
 
 def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scenario, str]:
@@ -30,18 +34,31 @@ def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scen
         Content for the path ``-``.
     """
     scenario, jobs = load_and_keep(path, _wants_to_run, stdin)
-    running = {pod.gang for pod in scenario.snapshot.running} - {gang.key for gang in scenario.gangs}
-    return scenario, to_yaml(one for one in jobs if running.isdisjoint(_gang_keys(one)))
+    waiting = {gang.key for gang in scenario.gangs}
+    running = {pod.gang for pod in scenario.snapshot.running} - waiting
+    return scenario, to_yaml(one for one in jobs if running.isdisjoint(_gang_keys(one)) or _replicas(one) & waiting)
 
 
 def _gang_keys(data: Mapping[str, Any]) -> list[str]:
-    """Keys by which the snapshot may know the gang of a Job or PodGroup: its own, and that of the Job that owns it."""
+    """Keys by which the snapshot may know the gang of a job or PodGroup: its own, and that of the job that owns it."""
     metadata = data.get("metadata")
-    if data.get("kind") not in ("Job", "PodGroup") or not isinstance(metadata, Mapping):
+    if (data.get("kind") not in ("Job", "PodGroup") and not top_owner_reader(data)) or not isinstance(
+        metadata, Mapping
+    ):
         return []
+    if replicas := _replicas(data):
+        return list(replicas)
     owners = [one.get("name") for one in metadata.get("ownerReferences") or () if isinstance(one, Mapping)]
     space = metadata.get("namespace") or "default"
     return [f"{space}/{name}" for name in (metadata.get("name"), *owners)]
+
+
+def _replicas(data: Mapping[str, Any]) -> set[str]:
+    """Keys of the gangs of a LeaderWorkerSet, one for each replica; empty for other kinds."""
+    if data.get("kind") != "LeaderWorkerSet":
+        return set()
+    owner = read_leader_worker_set(data)
+    return {f"{owner.metadata.key}-{i}" for i in range(owner.replicas)}
 
 
 def _wants_to_run(data: Mapping[str, Any]) -> bool:

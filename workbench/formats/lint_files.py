@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.fabric.smallest_cut import smallest_cut
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_manifests, read_text
@@ -141,7 +142,8 @@ def lint_files(
             data = {name: d.data for name, d in written.items()}
             subject = Subject.of_objects(cluster, places, data, joined.matrices)
             subject = replace(subject, refusals={name: texts for name, (_, texts) in refusals.items()})
-            notes = tuple(joined.notes)
+            cuts = [smallest_cut(found.wiring) for found in intake.found if found.wiring is not None]
+            notes = (*joined.notes, *(cut for cut in cuts if cut is not None))
         report = lint(subject, only, ignore)
     ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
     return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes, findings)

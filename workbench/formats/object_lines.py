@@ -1,8 +1,8 @@
 """Find the lines of Kubernetes objects in a YAML text field by field, and change fields without touching anything else.
 
 The reader of manifests keeps no positions, because few files need them. Here the documents that hold a wanted object
-are parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no aliases,
-no tags and no dangerous depth.
+are parsed once more, with positions. `workbench.formats.yaml_events` has accepted them before, so they have no tags and
+no dangerous depth; what an alias stands for has the position of its anchor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reader of untrusted YAML as plain data, built on libyaml's event stream.
 
 PyYAML's SafeLoader first builds a node graph, which takes twice as long as this reader and lets a small file grow
-without bound through aliases. Here aliases, tags, merge keys and duplicate keys are refused, depth is limited, and the
-result holds only dict, list, str, int, float, bool and None.
+without bound through aliases. Here tags, merge keys and duplicate keys are refused, depth and what aliases write out
+are limited, and the result holds only dict, list, str, int, float, bool and None. An alias gives a copy of its own.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from yaml.resolver import Resolver
 
 from workbench.errors import InputError
 
-__all__ = ["MAX_DEPTH", "YamlDocument", "read_yaml"]
+__all__ = ["MAX_COPIED", "MAX_DEPTH", "YamlDocument", "read_yaml"]
 
 #: Collections inside one another. Kubernetes objects stay below 40.
 MAX_DEPTH = 100
+
+#: Values and keys that the aliases of a document write out: several times the largest pod template.
+MAX_COPIED = 10_000
 
 #: Plain scalars whose values are kept to be looked up; names and times never come again, and would fill the memory.
 _MOST_SCALARS = 1 << 16
@@ -75,12 +78,13 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
     """
     parser: Any = CParser(text)
     scalars: dict[str, Any] = {}
+    anchored = b"&" in text
     try:
         event: Any = parser.get_event()
         while (kind := type(event)) is not StreamEndEvent:
             if kind is DocumentStartEvent:
                 line = event.start_mark.line + 1
-                data, first = _document(parser, scalars, source)
+                data, first = _document(parser, scalars, source, _Anchors(source) if anchored else None)
                 if data is not _EMPTY:
                     yield YamlDocument(data, max(line, first))
             event = parser.get_event()
@@ -92,12 +96,48 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
         parser.dispose()
 
 
-def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, int]:
-    """Build one document from the parser's events up to its end; returns its value and the line of its first node."""
+class _Anchors:
+    """The values of a document that have an anchor, and how much its aliases may still write out."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._values: dict[str, Any] = {}
+        self._left = MAX_COPIED
+
+    def keep(self, name: str, value: Any) -> None:
+        """Remember a value that is complete, so that no alias can stand inside of it."""
+        self._values[name] = value
+
+    def copy(self, event: Any, depth: int) -> Any:
+        """A copy of what an alias stands for, at a depth of the document."""
+        if event.anchor not in self._values:
+            raise _refused("an alias", event, self._source, f"*{event.anchor}", "an anchor that ended before it")
+        return self._copied(self._values[event.anchor], event, depth)
+
+    def _copied(self, value: Any, event: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            expected = f"aliases that write out at most {MAX_COPIED} values"
+            raise _refused("an alias too many", event, self._source, f"*{event.anchor}", expected)
+        if not isinstance(value, (dict, list)):
+            return value
+        if depth >= MAX_DEPTH:
+            raise _refused("nested too deeply", event, self._source, None, f"at most {MAX_DEPTH} levels")
+        if isinstance(value, list):
+            return [self._copied(each, event, depth + 1) for each in value]
+        self._left -= len(value)
+        return {key: self._copied(each, event, depth + 1) for key, each in value.items()}
+
+
+def _document(parser: Any, scalars: dict[str, Any], source: str, anchors: _Anchors | None) -> tuple[Any, int]:
+    """Build one document from the parser's events up to its end; returns its value and the line of its first node.
+
+    `anchors` is None where the text has no anchor.
+    """
     get_event = parser.get_event
     resolve = _resolve
     # `container` is the collection being filled, `key` the pending key of a mapping; `stack` holds the outer ones.
-    stack: list[tuple[Any, Any]] = []
+    stack: list[tuple[Any, Any, str | None]] = []
     container: Any = None
     key: Any = _EMPTY
     root: Any = _EMPTY
@@ -123,6 +163,8 @@ def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, i
                     if len(scalars) >= _MOST_SCALARS:
                         scalars.clear()
                     scalars[value] = value = resolve(value, event, source)
+            if anchors is not None and event.anchor is not None:
+                anchors.keep(event.anchor, value)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if event.tag is not None:
                 raise _refused("a tag", event, source, repr(event.tag), "plain data")
@@ -132,7 +174,7 @@ def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, i
                 raise _refused("nested too deeply", event, source, None, f"at most {MAX_DEPTH} levels")
             if root is _EMPTY:
                 first = event.start_mark.line + 1
-            stack.append((container, key))
+            stack.append((container, key, event.anchor))
             container = {} if kind is MappingStartEvent else []
             if root is _EMPTY:
                 root = container
@@ -140,11 +182,15 @@ def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, i
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = container
-            container, key = stack.pop()
+            container, key, anchor = stack.pop()
+            if anchors is not None and anchor is not None:
+                anchors.keep(anchor, value)
         elif kind is DocumentEndEvent:
             return root, first
         elif kind is AliasEvent:
-            raise _refused("an alias", event, source, f"*{event.anchor}", "the value written out")
+            if anchors is None or container is None or (container.__class__ is dict and key is _EMPTY):
+                raise _refused("an alias", event, source, f"*{event.anchor}", "a value behind a key or in a list")
+            value = anchors.copy(event, len(stack))
         elif kind is StreamStartEvent:
             continue
         else:

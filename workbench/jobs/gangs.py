@@ -9,6 +9,7 @@ from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.kueue_request import with_kueue_request
+from workbench.jobs.kueue_ungater import ungated
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.owned.gang import owned_gangs
@@ -70,6 +71,7 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
     `any_scheduler` is true; the resources of their running pods count in any case.
     """
     others = OtherSchedulers(any_scheduler)
+    cluster = ungated(cluster)
     members = sort_pods(cluster)
     priorities = Priorities(cluster.priority_classes)
     read = _read(cluster, members, priorities, others)
@@ -91,6 +93,7 @@ def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSche
     others : OtherSchedulers
         Counts the Jobs, Deployments and pods left out because another scheduler places them.
     """
+    cluster = ungated(cluster)
     return _read(cluster, sort_pods(cluster), priorities, others)
 
 

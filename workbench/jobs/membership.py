@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.jobs.top_owners import owned_role, top_mentions, top_owner_of
+from workbench.model.pod_labels import JOB_LABEL, ROLE_LABEL
 from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -24,12 +25,8 @@ __all__ = [
     "sort_pods",
 ]
 
-#: Label of a pod that names its Job.
-JOB_LABEL = "volcano.sh/job-name"
 #: Beginning of the apiVersion of the Job of Kubernetes.
 _BATCH = "batch/"
-#: Label of a pod that names its role (task).
-ROLE_LABEL = "volcano.sh/task-spec"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,44 +7,15 @@ written once, for all kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from workbench.jobs.kueue_request import read_kueue_request
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.roles import JOB_CLASS_LABEL, first_gang_groups, first_gather, read_gpu_group
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish
 from workbench.model.notice import Notice
 from workbench.objects.metadata import Metadata
-from workbench.objects.pod import PodTemplate
 
-__all__ = ["RoleTemplate", "extras_of_templates"]
-
-
-@dataclass(frozen=True)
-class RoleTemplate:
-    """The pod template of one role of a gang.
-
-    Attributes
-    ----------
-    role : str
-        Name of the role.
-    pods : int
-        Pods that the object makes of the template, running ones included.
-    template : PodTemplate
-        Labels, annotations, node selector and affinity.
-    pod_index_label : str
-        Label with which the controller numbers the pods; empty: it does not.
-    sub_group_label : str
-        Label with which the controller numbers equal parts of the role, such as the Jobs of an entry of a JobSet;
-        empty: the role has no parts.
-    sub_groups : int
-        Number of these parts; 0: the role has none.
-    """
-
-    role: str
-    pods: int
-    template: PodTemplate
-    pod_index_label: str = ""
-    sub_group_label: str = ""
-    sub_groups: int = 0
+__all__ = ["extras_of_templates"]
 
 
 #: Reads one extra of the owner's metadata and templates; notices about what cannot be read are appended to the list.
@@ -80,4 +51,4 @@ def _ascend(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice])
     return AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), ""))
 
 
-_READERS: tuple[_Reader, ...] = (_koordinator, _ascend)
+_READERS: tuple[_Reader, ...] = (_koordinator, _ascend, read_kueue_request)

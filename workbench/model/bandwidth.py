@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.counted import counted
-from workbench.model.display import Displayed, Tabular
+from workbench.model.display import Displayed, Plotted, Tabular
 from workbench.model.machine_parts import MachineParts
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.value import Value
@@ -37,7 +37,7 @@ CLASS_GAP = 0.10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BandwidthMatrix(Value, Displayed, Tabular):
+class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
     """Measured bandwidth between every two GPUs of a machine.
 
     Parameters

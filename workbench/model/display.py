@@ -13,7 +13,7 @@ from typing import Any
 from workbench.errors import UnknownNameError
 from workbench.model.handed_in import handed_in
 
-__all__ = ["Displayed", "Tabular", "set_installer", "set_renderer"]
+__all__ = ["Displayed", "Plotted", "Tabular", "set_installer", "set_renderer"]
 
 _renderers: dict[type, tuple[Callable[[Any], str], Callable[..., Any] | None]] = {}
 _installer: Callable[[], None] | None = None
@@ -87,6 +87,35 @@ class Displayed:
 
     #: ``value.view(…)`` draws the value for a notebook, with the options that ``help(value.view)`` names.
     view = _View()
+
+
+class Plotted:
+    """Mixin of values that matplotlib can draw (`plot`); the plots are made in `workbench.report.plots`."""
+
+    def plot(self, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
+        """Draw the value on axes of matplotlib: `workbench.report.plots.plot_value` lists kinds and options.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            None: new axes.
+        kind : str, optional
+            None: the usual one of the value's class.
+        **options
+            As the kind has them, such as ``metric`` of a comparison.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            matplotlib is not installed: ``pip install "topology-workbench[plot]"``.
+        UnknownNameError
+            No such kind or option.
+        """
+        return handed_in("plot")(self, ax, kind, **options)
 
 
 class Tabular:

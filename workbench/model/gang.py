@@ -1,7 +1,7 @@
 """`Gang`: the pods of a job, which must be placed together.
 
 A `Gang` describes *pending* pods as roles with a count; objects for single pods are made on demand. Gangs are made from
-Jobs, PodGroups and Deployments in `workbench.jobs`.
+Jobs, JobSets and their like, PodGroups and Deployments in `workbench.jobs`.
 """
 
 from __future__ import annotations
@@ -467,6 +467,10 @@ class Gang(Value, Displayed):
         in again.
         """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
+
+    def __hash__(self) -> int:
+        # Caches of policies look gangs up: the name alone is quick, and tells gangs apart.
+        return hash((self.namespace, self.name))
 
     def __repr__(self) -> str:
         roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)

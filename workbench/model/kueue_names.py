@@ -8,6 +8,7 @@ __all__ = [
     "CONSTRAINTS",
     "GROUP_NAME",
     "INDEX_OFFSET",
+    "MIN_PARALLELISM",
     "POD_SET_LABEL",
     "PREFERRED",
     "QUEUE_NAME",
@@ -31,6 +32,8 @@ CONSTRAINTS = f"{_PREFIX}podset-slice-required-topology-constraints"
 GROUP_NAME = f"{_PREFIX}podset-group-name"
 INDEX_OFFSET = f"{_PREFIX}pod-index-offset"
 
+#: Annotation of a Job: fewest pods with which it may be admitted.
+MIN_PARALLELISM = f"{_PREFIX}job-min-parallelism"
 #: Label of a job and its pods: the LocalQueue.
 QUEUE_NAME = f"{_PREFIX}queue-name"
 #: Annotation of a pod: its Workload.

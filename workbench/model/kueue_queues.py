@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from workbench.model.kueue import PodSet, TopologyAssignment
 
 __all__ = [
-    "Admission",
     "ClusterQueue",
     "Cohort",
     "FlavorQuotas",
@@ -16,6 +15,7 @@ __all__ = [
     "QueueCheck",
     "QueuedWorkload",
     "Quota",
+    "WorkloadAdmission",
 ]
 
 
@@ -139,7 +139,7 @@ class PodSetAdmission:
 
 
 @dataclass(frozen=True)
-class Admission:
+class WorkloadAdmission:
     """The ClusterQueue in which a workload holds quota, and what its pod sets were admitted with."""
 
     cluster_queue: str
@@ -163,7 +163,7 @@ class QueuedWorkload:
     uid : str
     reserved_at : float, optional
         Seconds at which its quota was reserved; None: unknown.
-    admission : Admission, optional
+    admission : WorkloadAdmission, optional
         None: it is pending.
     admitted : bool
         Whether all admission checks let it run.
@@ -183,7 +183,7 @@ class QueuedWorkload:
     created: float | None = None
     uid: str = ""
     reserved_at: float | None = None
-    admission: Admission | None = None
+    admission: WorkloadAdmission | None = None
     admitted: bool = False
     checks: Mapping[str, str] = field(default_factory=dict)
     unhealthy_nodes: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
 from workbench.model.free_gpus import capped_by_gpus, gpu_counts
 from workbench.model.gpu_shares import Milli, add_shares, free_milli, gpu_width, shared_words
+from workbench.model.pod_labels import pod_labels
 from workbench.model.pods_on_nodes import PodKind, PodsOnNodes
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
@@ -410,7 +411,7 @@ class Ledger(Working):
         for i, role in enumerate(gang.roles):
             mine = nodes[start[i] : start[i + 1]]
             if (mine >= 0).any():
-                found.append((PodKind.of(gang.namespace, role.labels, role.rules), mine[mine >= 0].copy()))
+                found.append((PodKind.of(gang.namespace, pod_labels(gang, role), role.rules), mine[mine >= 0].copy()))
         step = _Pods(sign, tuple(found))
         self._move(step)
         self._log.append(step)

@@ -27,6 +27,7 @@ from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement
+from workbench.model.pod_labels import pod_labels
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_vector
 from workbench.model.running_index import RunningIndex
 from workbench.model.running_pod import RunningPod
@@ -523,7 +524,7 @@ def running_pods(placement: Placement) -> list[RunningPod]:
                 gang=gang.key,
                 role=ref.role.name,
                 gpu_mask=placement.gpu_mask(position),
-                labels=ref.role.labels,
+                labels=pod_labels(gang, ref.role),
                 annotations={**ref.role.annotations, **placement.annotations_of(position)},
                 queue=gang.queue,
                 job_class=job_class,

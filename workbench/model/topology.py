@@ -231,6 +231,10 @@ class Topology(Value, Displayed, Tabular):
     def n_domains(self) -> int:
         return len(self.domain_names)
 
+    def __hash__(self) -> int:
+        # Caches of policies look topologies up, of which there are few.
+        return hash((len(self.node_names), len(self.domain_names)))
+
     def __repr__(self) -> str:
         tiers = ", ".join(f"{int((self.tier == t).sum())} of tier {t}" for t in self.tiers)
         state = "" if self.ready else f", not ready: {counted(len(self.problems), 'problem')}"

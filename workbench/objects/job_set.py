@@ -13,14 +13,14 @@ from workbench.objects.fields import child, get_bool, get_list, get_map, get_map
 from workbench.objects.pod import PodTemplate
 from workbench.objects.top_owner import TopOwner, check_total, get_pods, has_condition, owner_metadata
 
-__all__ = ["EXCLUSIVE_ANNOTATION", "JobSet", "ReplicatedJob", "read_job_set"]
+__all__ = ["EXCLUSIVE_ANNOTATION", "JobSet", "JobSetEntry", "read_job_set"]
 
 #: Annotation of a JobSet, or of the Jobs of one of its entries: the node label of which each Job gets a value alone.
 EXCLUSIVE_ANNOTATION = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 
 @dataclass(frozen=True)
-class ReplicatedJob:
+class JobSetEntry:
     """One entry of spec.replicatedJobs: a number of equal Jobs.
 
     Attributes
@@ -48,12 +48,12 @@ class JobSet(TopOwner):
 
     Attributes
     ----------
-    jobs : tuple of ReplicatedJob
+    jobs : tuple of JobSetEntry
     in_order : bool
         Jobs of an entry start only when those of earlier entries, or of entries that it depends on, have started.
     """
 
-    jobs: tuple[ReplicatedJob, ...]
+    jobs: tuple[JobSetEntry, ...]
     in_order: bool
 
     @property
@@ -81,7 +81,7 @@ def read_job_set(data: Mapping[str, Any]) -> JobSet:
     entries = list(get_maps(spec, "replicatedJobs", "spec"))
     if not entries:
         raise wrong("spec.replicatedJobs", spec.get("replicatedJobs"), "at least one entry")
-    jobs: dict[str, ReplicatedJob] = {}
+    jobs: dict[str, JobSetEntry] = {}
     depends = False
     for path, item in entries:
         job = _replicated_job(item, path, exclusive, succeeded, notes)
@@ -105,7 +105,7 @@ def read_job_set(data: Mapping[str, Any]) -> JobSet:
 
 def _replicated_job(
     item: Mapping[str, Any], path: str, exclusive: str, succeeded: Mapping[str, int], notes: list[Notice]
-) -> ReplicatedJob:
+) -> JobSetEntry:
     name = get_text(item, "name", path)
     if not name:
         raise wrong(child(path, "name"), item.get("name"), "a name")
@@ -114,7 +114,7 @@ def _replicated_job(
     metadata = get_map(template, "metadata", where)
     annotations = get_map(metadata, "annotations", child(where, "metadata"))
     own = get_text(annotations, EXCLUSIVE_ANNOTATION, child(where, "metadata.annotations"))
-    return ReplicatedJob(
+    return JobSetEntry(
         name=name,
         replicas=get_pods(item, "replicas", path, default=1),
         spec=read_job_spec(get_map(template, "spec", where), child(where, "spec"), notes),

@@ -155,10 +155,10 @@ class ClusterObjects:
                 return
             del objects[key]
         if room == "pod_groups" and key in objects and _owner_of(objects[key]) != _owner_of(value):
-            # Objects of two API groups, which would be one gang: the first owner's is kept.
-            kept, left = sorted((_owner_of(objects[key]), _owner_of(value)), key=_OWNERS.index)
-            self.ignored[f"PodGroup of {left} beside {kept}'s"] += 1
-            if _owner_of(value) == left:
+            # Objects of two API groups, which would be one gang: Volcano's is kept.
+            kept, left_out = sorted((_owner_of(objects[key]), _owner_of(value)), key=_OWNERS.index)
+            self.ignored[f"PodGroup of {left_out} beside {kept}'s"] += 1
+            if _owner_of(value) == left_out:
                 return
             del objects[key]
         if key in objects:

@@ -91,6 +91,8 @@ class Pod:
         Node on which other pods are evicted in its favour (status.nominatedNodeName); empty: none.
     gated : bool
         The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
+    gates : tuple of str
+        Names of its scheduling gates.
     unscheduled : StatusCondition, optional
         The condition PodScheduled where it does not hold: why a scheduler found no node; None: no scheduler said so.
     group : str
@@ -105,6 +107,7 @@ class Pod:
     gated: bool = False
     unscheduled: StatusCondition | None = None
     group: str = ""
+    gates: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -144,6 +147,7 @@ class Pod:
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """Read a Pod from a parsed manifest; raises InputError for a field of the wrong type."""
     status, spec = get_map(data, "status", ""), get_map(data, "spec", "")
+    gates = tuple(get_text(item, "name", path) for path, item in get_maps(spec, "schedulingGates", "spec"))
     told = (one for one in read_status_conditions(data) if (one.type, one.status) == ("PodScheduled", "False"))
     return Pod(
         read_metadata(data, namespaced=True),
@@ -151,9 +155,10 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
-        gated=any(True for _ in get_maps(spec, "schedulingGates", "spec")),
+        gated=bool(gates),
         unscheduled=next(told, None),
         group=get_text(get_map(spec, "schedulingGroup", "spec"), "podGroupName", "spec.schedulingGroup"),
+        gates=gates,
     )
 
 

@@ -12,7 +12,7 @@ from workbench.objects.leader_worker_set import read_leader_worker_set
 from workbench.objects.ray_cluster import read_ray_cluster, read_ray_job
 from workbench.objects.top_owner import TopOwner
 
-__all__ = ["TOP_OWNERS", "top_owner_reader"]
+__all__ = ["TOP_OWNERS", "top_kind", "top_owner_reader"]
 
 _Read = Callable[[Mapping[str, Any]], TopOwner]
 
@@ -24,6 +24,11 @@ TOP_OWNERS: Mapping[tuple[str, str], _Read] = {
     ("ray.io", "RayJob"): read_ray_job,
     **{("kubeflow.org", kind): read_kubeflow_job for kind in KUBEFLOW_KINDS},
 }
+
+
+def top_kind(group: str, kind: str) -> str:
+    """Kind of an object by its API group, where ``Job`` is Volcano's and ``BatchJob`` the Job of Kubernetes."""
+    return "BatchJob" if (group, kind) == ("batch", "Job") else kind
 
 
 def top_owner_reader(data: Mapping[str, Any]) -> _Read | None:

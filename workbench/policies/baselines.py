@@ -16,6 +16,7 @@ from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
+from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand, node_reasons, node_text
 from workbench.policies.nearest import cluster_short
 from workbench.policies.node_policy import NodePolicy
@@ -71,6 +72,8 @@ class _Rest:
 
 class _Slots(NodePolicy):
     """Base class of the baselines: goes through the roles of a gang and places all pods of a role in one call."""
+
+    traits = SchedulerTraits(reads_names=False)
 
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Choose nodes for the pods of one role.

@@ -77,6 +77,9 @@ class SchedulerTraits:
     best_effort_last : bool
         Whether pods without a request are placed after all others and apart from them, as Volcano's backfill does;
         otherwise they are pods like others.
+    reads_names : bool
+        Whether names or labels of nodes and HyperNodes can change a placement, beyond their order and what the pods
+        themselves select; otherwise HyperNodes that are equal in all else are tried once for a HyperJob.
     """
 
     annotates_group: bool = False
@@ -90,6 +93,7 @@ class SchedulerTraits:
     shares_gpus: bool = False
     reads_pods: bool = False
     best_effort_last: bool = True
+    reads_names: bool = True
 
 
 class Policy(Parametrised, ABC):

@@ -15,7 +15,7 @@ from workbench.evaluate.metrics import Measured, measure_simulation
 from workbench.evaluate.provenance import Provenance
 from workbench.evaluate.simulation_facts import SimulationFacts
 from workbench.model.counted import counted
-from workbench.model.display import Displayed
+from workbench.model.display import Displayed, Plotted
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.waiting import RefusalRow, waiting_at, waiting_by_reason
@@ -128,7 +128,7 @@ class LinkUse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SimulationResult(Value, Displayed):
+class SimulationResult(Value, Displayed, Plotted):
     """Attempts of every job, usage over time and reasons of those that never ran.
 
     Attributes

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
+from workbench.cancel.log import LOG
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.optional import optional
@@ -46,6 +47,7 @@ def run_study(
     wanted = {run.digest: run for run in reversed(study.runs)}
     missing = [run for run in study.runs if wanted[run.digest] is run and read_result(folder, run.digest) is None]
     kept = len(wanted) - len(missing)
+    LOG.info("study %s: %d of %d runs are done", study.name, kept, len(wanted))
 
     def report(done: int, name: str) -> None:
         if progress is not None:
@@ -95,7 +97,9 @@ def _execute(
         except _RunFailed as error:
             # The others may take hours; they are done and kept before the error is raised.
             failed[run] = error
+            LOG.warning("%s: %s", run.title, error)
         future.release()
+        LOG.info("study %s: done %s", study.name, run.title)
         report(done, run.title)
     for run in runs:
         if run in failed:

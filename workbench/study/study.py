@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import ProgressOption, reported
+from workbench.model.handed_in import handed_in
 from workbench.study.plan import StudyPlan
 from workbench.study.read import read_study
 from workbench.study.results import read_results
@@ -104,6 +105,26 @@ class Study(StudyPlan):
             (`workbench.study.statistics.compare_in_pairs`).
         """
         return compare_in_pairs(results, self.compared_with)
+
+    def plot(self, results: pandas.DataFrame, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
+        """Draw results on axes of matplotlib: `workbench.report.plots.plot_runs` lists kinds and options.
+
+        Parameters
+        ----------
+        results : pandas.DataFrame
+            As `run` and `results` return it.
+        ax : matplotlib.axes.Axes, optional
+            None: new axes.
+        kind : {"box", "differences"}, optional
+            A metric by policy, or its difference from the baseline with intervals.
+        **options
+            ``metric``: key of the metric, by default the mean waiting time.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return handed_in("plot_runs")(results, lambda: self.compare(results), ax, kind, **options)
 
     def results(self, folder: str | Path) -> pandas.DataFrame:
         """Results of the runs in a folder: a row per run, in the order of `runs`; runs not done yet are left out.

@@ -10,13 +10,13 @@ from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
 from workbench.model.kueue import Flavor
 from workbench.model.kueue_queues import (
-    Admission,
     ClusterQueue,
     FlavorQuotas,
     PodSetAdmission,
     QueueCheck,
     QueuedWorkload,
     Quota,
+    WorkloadAdmission,
 )
 from workbench.model.labels import Taint
 from workbench.objects.quantity import to_base_units
@@ -173,7 +173,7 @@ def workload(given: Json) -> QueuedWorkload:
     )
 
 
-def admission(given: Json | None) -> Admission | None:
+def admission(given: Json | None) -> WorkloadAdmission | None:
     if given is None:
         return None
     sets = [
@@ -187,10 +187,10 @@ def admission(given: Json | None) -> Admission | None:
         )
         for each in given["pod_sets"]
     ]
-    return Admission(given["cluster_queue"], tuple(sets))
+    return WorkloadAdmission(given["cluster_queue"], tuple(sets))
 
 
-def written(found: Admission, *, delayed: bool = True) -> Json:
+def written(found: WorkloadAdmission, *, delayed: bool = True) -> Json:
     sets = [
         {
             "name": each.name,

@@ -10,6 +10,7 @@ from tests.conformance.runners import (
     kueue_placement,
     kueue_steps,
     kueue_tree,
+    kueue_ungate,
     kueue_usage,
 )
 
@@ -21,3 +22,4 @@ kueue_assignments.register(RUNNERS)
 kueue_cycle.register(RUNNERS)
 kueue_annotations.register(RUNNERS)
 kueue_usage.register(RUNNERS)
+kueue_ungate.register(RUNNERS)

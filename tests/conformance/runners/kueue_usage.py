@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
-from workbench.model.kueue_queues import Admission, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.policies.kueue.cycle.topology import has_unhealthy_domain
 from workbench.policies.kueue.topology_snapshot import usage_of
 from workbench.policies.kueue.values import PodSet
@@ -34,6 +34,6 @@ def uses(given: dict[str, Any], want: dict[str, Any]) -> None:
     """Whether a workload with the assignment has pods on a node that fails."""
     admitted = PodSetAdmission("main", {}, {}, 1, read.assignment(given["assignment"]))
     workload = QueuedWorkload(
-        "default/one", "queue", (), admission=Admission("queue", (admitted,)), unhealthy_nodes=(given["node"],)
+        "default/one", "queue", (), admission=WorkloadAdmission("queue", (admitted,)), unhealthy_nodes=(given["node"],)
     )
     assert has_unhealthy_domain(workload) is want["uses"]

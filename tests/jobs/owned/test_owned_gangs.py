@@ -22,6 +22,7 @@ from tests.objects.test_top_owners import (
 from workbench.jobs.top_owners import top_mentions
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.kueue_request import KueueRequest
 from workbench.objects.metadata import Metadata, Owner
 
 
@@ -348,3 +349,42 @@ def test_owners_in_a_circle_are_left() -> None:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": other, "controller": True}
         data["metadata"] = {"name": name, "ownerReferences": [owner]}
     assert workload(first, second).gangs == ()
+
+
+class TestKueue:
+    def test_annotations_of_a_template_and_what_the_controller_tells_of_the_pods(self) -> None:
+        annotations = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+        data = job_set(entry("a"), entry("b", 2, parallelism=2, completions=2))
+        data["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+        spec = data["spec"]["replicatedJobs"][1]["template"]["spec"]
+        spec["template"] = {**TEMPLATE, "metadata": {"annotations": annotations}}
+        found = gang(data).extra(KueueRequest)
+        assert (found.queue, [one.role for one in found.roles]) == ("team", ["b"])
+        asked = found.of("b").topology
+        assert asked is not None and asked.required == "rack"
+        assert (asked.pod_index_label, asked.sub_group_label, asked.sub_group_count) == (
+            "batch.kubernetes.io/job-completion-index",
+            "jobset.sigs.k8s.io/job-index",
+            2,
+        )
+
+    def test_a_leader_and_its_workers_are_one_group(self) -> None:
+        annotations = {
+            "kueue.x-k8s.io/podset-group-name": "g",
+            "kueue.x-k8s.io/podset-preferred-topology": "host",
+        }
+        template = {**TEMPLATE, "metadata": {"annotations": annotations}}
+        found = workload(leader_worker_set(leaderTemplate=template, workerTemplate=template)).gangs[1]
+        asked = [one.topology for one in found.extra(KueueRequest).roles]
+        assert [(one.group, one.preferred, one.pod_index_label) for one in asked if one is not None] == [
+            ("g", "host", None),
+            ("g", "host", "leaderworkerset.sigs.k8s.io/worker-index"),
+        ]
+
+    def test_fewest_pods_of_a_job(self) -> None:
+        data = annotated(job(parallelism=4), {"kueue.x-k8s.io/job-min-parallelism": "2"})
+        assert gang(data).extra(KueueRequest).of("main").min_count == 2
+
+    def test_annotations_that_contradict_are_told_once(self) -> None:
+        template = {**TEMPLATE, "metadata": {"annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "maybe"}}}
+        assert codes(gang(job(template)).notes) == ("invalid-annotation",)

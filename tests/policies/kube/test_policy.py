@@ -247,3 +247,20 @@ def test_no_node_is_over_capacity_and_a_refusal_leaves_nothing(rng):
         again = get_policy("kube-default", ties=policy.parameters["ties"])
         if number == 0:
             assert again.place(wanted, cluster.ledger()).node.tolist() == result.node.tolist()
+
+
+def test_affinity_may_name_labels_that_the_controller_writes():
+    def apart(key, value):
+        selector = PodSelector((Requirement(key, "In", (value,)),))
+        return PodRules(anti_affinity=(PodAffinityTerm(HOST, selector),))
+
+    policy = get_policy("kube-default")
+    for key, value in (("volcano.sh/job-name", "j0"), ("volcano.sh/task-spec", "w")):
+        first, second = gang("j0", 3, apart(key, value), labels={}), gang("j1", 3, PodRules(), labels={})
+        placed = [decision.result for decision in policy.schedule([first, second], racks())]
+        assert len(set(nodes_of(placed[0]))) == 3
+        assert not set(nodes_of(placed[0])) & set(nodes_of(placed[1]))
+    # Pods of no Job lack the label, so that nothing keeps them apart when the scores do not.
+    alone = dataclasses.replace(gang("j0", 2, apart("volcano.sh/job-name", "j0"), labels={}, cpu=0), kind="Pod")
+    packed = racks(used=dict.fromkeys(NODES[1:], (0, 200 << 30, 0, 0)))
+    assert nodes_of(policy.place(alone, packed.ledger())) == ["n0", "n0"]

@@ -7,6 +7,8 @@ import pytest
 from tests.fabrics import document_tree, snapshot
 from tests.notices import codes, said
 from workbench.model.gang import ANY_NODE, Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.kueue import PreferredTerm, SliceLayer, TopologyRequest
+from workbench.model.kueue_request import KueueRequest, KueueRole
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
 from workbench.model.placement import Placement, Refusal
 from workbench.model.running_pod import RunningPod
@@ -198,12 +200,53 @@ class TestSubGroups:
         assert codes(placement.warnings) == ("not-expressed",)
 
 
+def asked(*counts, group=None, preferred=(), **request):
+    """A gang whose pods have annotations of Kueue, all roles the same."""
+    what = gang(*counts, requests={"nvidia.com/gpu": 4})
+    topology = TopologyRequest(**request, group=group)
+    roles = tuple(KueueRole(role.name, topology, None, preferred) for role in what.roles)
+    return what.with_extra(KueueRequest("", roles))
+
+
+class TestAnnotationsOfKueue:
+    def test_a_level_is_looked_at_alone(self):
+        """s0 holds three pods, s1 to s3 four; tier 2 is asked for, where s4 has least room."""
+        where = document_tree(used={"node0": (0, 0, 0, 4)}, free_gpus={"node0": 0b1111})
+        assert nodes(place(asked(5, required="tier-2"), where)) == ["node0", "node1", "node1", "node2", "node2"]
+        assert place(asked(5, required="tier-2"), where).hypernode == "s4"
+        assert nodes(place(asked(4, required="tier-1"), where)) == ["node2", "node2", "node3", "node3"]
+        assert nodes(place(asked(2, required="kubernetes.io/hostname"), where)) == ["node1", "node1"]
+
+    def test_an_unknown_level_is_named(self):
+        refusal = place(asked(4, required="rack"), document_tree())
+        assert refusal.reasons[0].message.endswith("no requested topology level: rack")
+
+    def test_slices_and_groups_as_written(self):
+        where = document_tree(**full("node2", "node4"))
+        found = nodes(place(asked(4, slices=(SliceLayer("kubernetes.io/hostname", 2),)), where))
+        assert sorted(map(found.count, set(found))) == [2, 2]
+        led = place(asked(1, 4, required="tier-2", group="g"), where)
+        assert led.hypernode in ("s4", "s5")
+
+    def test_they_count_alone(self):
+        both = dataclasses.replace(asked(2, required="tier-2"), constraint=hard(1))
+        placement = place(both, document_tree())
+        assert codes(placement.warnings) == ("constraint-without-effect",)
+        assert "annotations of Kueue" in said(placement.warnings)[0]
+
+    def test_preferred_node_affinity_decides_with_its_gate(self):
+        where = document_tree(labels={"node7": {"zone": "z"}})
+        pods = asked(1, preferred=(PreferredTerm(5, (Requirement("zone", "In", ("z",)),)),), unconstrained=True)
+        assert nodes(place(pods, where)) == ["node0"]
+        assert nodes(place(pods, where, affinity_preferred=True)) == ["node7"]
+
+
 class TestCounts:
     def test_fewer_pods_are_admitted_if_not_all_fit(self):
         placement = place(gang(4, constraint=hard(2), min_available=2), document_tree(**full("node0", "node4")))
         assert placement.n_placed == 3
         assert codes(placement.warnings) == ("partial-admission",)
-        assert [unplaced.reasons[0].code for unplaced in placement.unplaced] == ["left-over"]
+        assert [unplaced.reasons[0].code for unplaced in placement.unplaced] == ["no-topology-fit"]
 
     def test_all_fit_so_all_are_placed(self):
         assert place(gang(4, constraint=hard(2), min_available=2), document_tree()).n_placed == 4

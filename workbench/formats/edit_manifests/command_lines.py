@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.formats.edit_manifests.manifest_set import GROUPS
 from workbench.objects.names import is_subdomain
+from workbench.objects.top_owner_kinds import TOP_OWNERS
 
 __all__ = ["CommandLines", "as_json"]
 
@@ -27,6 +28,7 @@ _PLURALS = {
     "Deployment": "deployments",
     "ReplicaSet": "replicasets",
     "StatefulSet": "statefulsets",
+    **{kind: f"{kind.lower()}s" for _, kind in TOP_OWNERS},
 }
 
 

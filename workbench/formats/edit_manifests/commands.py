@@ -278,4 +278,4 @@ def _namespace(data: Manifest) -> str:
 def _with_group(data: Manifest) -> str:
     """The kind of an object, with its API group where another one's is usual (`CommandLines`)."""
     kind, group = data["kind"], str(data.get("apiVersion")).rpartition("/")[0]
-    return f"{kind}.{group}" if kind == "PodGroup" and group != GROUPS[kind][0] else str(kind)
+    return f"{kind}.{group}" if kind in ("PodGroup", "Job") and group != GROUPS[kind][0] else str(kind)

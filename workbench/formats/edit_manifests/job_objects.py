@@ -10,10 +10,15 @@ from workbench.errors import InputError, close_names
 from workbench.formats.edit_manifests.manifest_set import ManifestSet
 from workbench.jobs.hyper_job.gangs import hyper_job_of_jobs
 from workbench.jobs.membership import job_of_group
+from workbench.jobs.owned.gang import owned_gangs
+from workbench.jobs.owned.rules import pod_group_of
 from workbench.jobs.pods import group_of_lone_pod
+from workbench.jobs.top_owners import outermost, top_owner_of
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.objects.hyper_job import job_specs_in
+from workbench.objects.leader_worker_set import LeaderWorkerSet
 from workbench.objects.pod import Pod
+from workbench.objects.top_owner import TopOwner
 
 __all__ = ["JobObjects", "pending_job", "running_jobs"]
 
@@ -25,13 +30,14 @@ class JobObjects:
     Attributes
     ----------
     kind : str
-        As `Gang.kind`: Job, HyperJob, PodGroup, Deployment, Gang or GpuGroup (pods that name one), Pod.
+        As `Gang.kind`: Job, HyperJob, PodGroup, Deployment, Gang or GpuGroup (pods that name one), Pod, or the kind of
+        a top owner.
     key : str
         ``namespace/name``.
     owner : int, optional
         The object itself; None for pods without a common object, and for a PodGroup that is not in the input.
     groups : list of int
-        PodGroups of the Job, or of the Jobs of the HyperJob.
+        PodGroups of the Job, or of the Jobs of the HyperJob; of a top owner also the objects between it and its pods.
     pods : list of Pod
         Every pod, in any state, as it was before any change.
     jobs : list of JobObjects
@@ -57,6 +63,8 @@ class JobObjects:
             return gang_of_job(job, self.pods, None, manifests.priorities) is not None
         if self.kind == "HyperJob":
             return True
+        if (owner := manifests.cluster.top_owners.get(f"{self.kind} {self.key}")) is not None:
+            return any(one.gang for one in owned_gangs(owner, self.pods, {}, manifests.priorities))
         if self.kind == "Deployment":
             replicas = manifests.cluster.deployments[self.key].replicas
             return sum(pod.runs for pod in self.pods) < replicas
@@ -79,20 +87,31 @@ class JobObjects:
             yield from job_specs_in(manifests.change(self.owner))
 
 
-def pending_job(manifests: ManifestSet, key: str) -> JobObjects:
+def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> JobObjects:
     """The job that waits under a key (``namespace/name``).
 
     If several objects have the name, the first kind by name with pending pods is taken, as `Scenario.gang` does.
 
+    Parameters
+    ----------
+    manifests : ManifestSet
+    key : str
+    whole : bool
+        The job is taken away as a whole. False: a field of it is changed, which is not known for top owners.
+
     Raises
     ------
     InputError
-        No such job.
+        No such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
     if not found:
         raise _missing(manifests, key)
-    return next((job for job in found if job.waits(manifests)), found[0])
+    job = next((job for job in found if job.waits(manifests)), found[0])
+    if f"{job.kind} {job.key}" in manifests.cluster.top_owners and (job.runs or not whole):
+        expected = "a Volcano Job, HyperJob, PodGroup, Deployment or Pod"
+        raise InputError("fields of this kind are not changed here", got=f"{job.kind} {key}", expected=expected)
+    return job
 
 
 def running_jobs(manifests: ManifestSet, key: str) -> list[JobObjects]:
@@ -113,6 +132,7 @@ def _missing(manifests: ManifestSet, key: str, state: str = "") -> InputError:
     cluster, members = manifests.cluster, manifests.members
     known = {*cluster.jobs, *cluster.hyper_jobs, *cluster.deployments, *members.of_pod_group}
     known |= {pod.metadata.key for pod in members.alone}
+    known |= {owner.metadata.key for _, owner in outermost(cluster.top_owners) if _is_of(owner, owner.metadata.key)}
     return InputError(f"no {state}job of this name in the manifests", got=key, expected=close_names(key, sorted(known)))
 
 
@@ -139,6 +159,7 @@ def _named(manifests: ManifestSet, key: str) -> list[JobObjects]:
         found.append(JobObjects("HyperJob", key, manifests.find("HyperJob", key), groups, pods, made))
     if key in cluster.jobs:
         found.append(_job(manifests, key))
+    found += [_owned_job(manifests, owner) for _, owner in outermost(cluster.top_owners) if _is_of(owner, key)]
     alone = [pod for pod, group in grouped if not group and pod.metadata.name == name]
     if alone:
         found.append(JobObjects("Pod", key, pods=alone))
@@ -152,6 +173,22 @@ def _named(manifests: ManifestSet, key: str) -> list[JobObjects]:
         job.pods = [pod for pod in job.pods if manifests.find("Pod", pod.metadata.key) is not None]
     owned = ("Job", "HyperJob", "Deployment")
     return [job for job in found if job.owner is not None or (job.pods and job.kind not in owned)]
+
+
+def _is_of(owner: TopOwner, key: str) -> bool:
+    """Whether a job of this key is all that a top owner makes; each replica of a LeaderWorkerSet is a job by itself."""
+    return owner.metadata.key == key and not isinstance(owner, LeaderWorkerSet)
+
+
+def _owned_job(manifests: ManifestSet, owner: TopOwner) -> JobObjects:
+    cluster, pods = manifests.cluster, manifests.members.of_top_owner.get(owner.key, [])
+    owners = cluster.top_owners
+    between = [one for name, one in owners.items() if one is not owner and top_owner_of((name,), owners) == owner.key]
+    found = [manifests.find(one.kind, one.metadata.key) for one in between]
+    group = pod_group_of(pods, cluster.pod_groups)
+    found += [] if group is None else [manifests.find("PodGroup", group.metadata.key)]
+    positions = [position for position in found if position is not None]
+    return JobObjects(owner.kind, owner.metadata.key, manifests.find(owner.kind, owner.metadata.key), positions, pods)
 
 
 def _job(manifests: ManifestSet, key: str) -> JobObjects:

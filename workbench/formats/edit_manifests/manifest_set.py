@@ -13,6 +13,7 @@ from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.roles import Priorities
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod_group import KOORDINATOR_GROUPS
+from workbench.objects.top_owner_kinds import TOP_OWNERS, top_kind
 
 __all__ = ["GROUPS", "Manifest", "ManifestSet", "child_map"]
 
@@ -33,13 +34,16 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Deployment": ("apps",),
     "ReplicaSet": ("apps",),
     "StatefulSet": ("apps",),
+    **{top_kind(*names): (names[0],) for names in TOP_OWNERS},
 }
 
 #: Kinds whose keys have no namespace.
 _CLUSTER_SCOPED = frozenset({"Node", "HyperNode", "Device", "Queue", "PriorityClass"})
 
 #: Kinds that make up jobs.
-_OF_JOBS = frozenset({"Pod", "PodGroup", "Job", "HyperJob", "Deployment", "PriorityClass"})
+_OF_JOBS = frozenset({"Pod", "PodGroup", "Job", "HyperJob", "Deployment", "PriorityClass"}) | {
+    kind for _, kind in TOP_OWNERS
+}
 
 
 class _Jobs:
@@ -101,7 +105,12 @@ class ManifestSet:
 
     def _append(self, data: Manifest) -> None:
         kind, version = data.get("kind"), data.get("apiVersion")
-        if type(kind) is str and type(version) is str and version.rpartition("/")[0] in GROUPS.get(kind, ()):
+        if type(kind) is not str or type(version) is not str:
+            self._data.append(data)
+            return
+        group = version.rpartition("/")[0]
+        kind = top_kind(group, kind)
+        if group in GROUPS.get(kind, ()):
             self._positions.setdefault((kind, _key(kind, data)), len(self._data))
         self._data.append(data)
 

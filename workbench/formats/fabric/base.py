@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from workbench.formats.fabric.smallest_cut import Wiring
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
@@ -96,6 +97,8 @@ class FabricRecords:
         Switch table with addresses, positions and states, if the file is a switch table.
     snapshot : ClusterSnapshot, optional
         The snapshot, if the file is a whole snapshot; then nothing else is set.
+    wiring : Wiring, optional
+        The cables between switches, if the file lists them.
     """
 
     hypernodes: tuple[HyperNode, ...] = ()
@@ -104,6 +107,7 @@ class FabricRecords:
     notes: tuple[Notice, ...] = ()
     tors: TorNodeTable | None = None
     snapshot: ClusterSnapshot | None = None
+    wiring: Wiring | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.cable_speeds import CableSpeed, slow_cables, speed_gbit_s
 from workbench.formats.fabric.hosts import Role, host_role, hosts_aside, some
+from workbench.formats.fabric.smallest_cut import Wiring
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -45,13 +46,14 @@ _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
 class _Fabric:
     """A parsed ``ibnetdiscover`` printout: descriptions, cables and speeds by id, the line of each switch or adapter.
 
-    `speeds` has for each cable, as its two ends (id, port) in byte order, the speed that its first line says.
+    `ends` has each cable as its two ends (id, port) in byte order, `speeds` the speed that its first line says.
     """
 
     described: dict[str, str] = field(default_factory=dict)
     cables: dict[str, set[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     blocks: set[str] = field(default_factory=set)
+    ends: dict[tuple[tuple[str, str], tuple[str, str]], None] = field(default_factory=dict)
     speeds: dict[tuple[tuple[str, str], tuple[str, str]], str] = field(default_factory=dict)
 
     def see(self, which: str, description: str | None, line: int) -> None:
@@ -133,7 +135,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         )
     nodes = tuple(make_node(name) for name in sorted(set(node_of.values()), key=str.encode))
     hypernodes = group_switches(attached, links, ranks, notes)
-    return FabricRecords(hypernodes, nodes, notes=tuple(notes))
+    wiring = Wiring(attached, _between_switches(fabric, names))
+    return FabricRecords(hypernodes, nodes, notes=tuple(notes), wiring=wiring)
 
 
 def _parse(text: str, source: str) -> _Fabric:
@@ -153,9 +156,11 @@ def _parse(text: str, source: str) -> _Fabric:
                 )
             fabric.see(found[2], found[4], number)
             fabric.cable(current, found[2])
+            here, there = (current, found[1]), (found[2], found[3])
+            ends = (here, there) if here <= there else (there, here)
+            fabric.ends[ends] = None
             if speed := _SPEED.search(line):
-                here, there = (current, found[1]), (found[2], found[3])
-                fabric.speeds.setdefault((here, there) if here <= there else (there, here), speed[1])
+                fabric.speeds.setdefault(ends, speed[1])
         elif line.startswith(("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")):
             found = _HEAD.match(line)
             if found is None:
@@ -249,6 +254,16 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
         counts = Counter(names.values())
         names = {which: name if counts[name] == 1 else better[which] for which, name in names.items()}
     return names
+
+
+def _between_switches(fabric: _Fabric, names: Mapping[str, str]) -> dict[tuple[str, str], int]:
+    """Number of cables between two switches, the smaller name first."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (a, _), (b, _) in fabric.ends:
+        if a in names and b in names:
+            low, high = sorted((names[a], names[b]), key=str.encode)
+            found[low, high] += 1
+    return found
 
 
 def _cables(

@@ -6,6 +6,7 @@ inventory each node's number of GPUs and NVLink domain.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import hosts_aside, some
+from workbench.formats.fabric.smallest_cut import Wiring
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
 from workbench.model.counted import counted
@@ -73,11 +75,15 @@ def _graph(graph: Any) -> FabricRecords:
     aside = hosts_aside(n for i, n in names.items() if i not in switches)
     attached: dict[str, set[str]] = {names[i]: set() for i in switches}
     links: dict[str, set[str]] = {names[i]: set() for i in switches}
+    cables: Counter[tuple[str, str]] = Counter()
     for path, link in get_maps(graph, "links", ""):
         ends = [get_text(link, key, path) for key in ("src", "target")]
         for key, end in zip(("src", "target"), ends, strict=True):
             if end not in names:
                 raise wrong(f"{path}.{key}", end or None, "the id of a device in nodes")
+        if switches.issuperset(ends):
+            low, high = sorted((names[end] for end in ends), key=str.encode)
+            cables[low, high] += 1
         for a, b in (ends, ends[::-1]):
             if a in switches and b in switches:
                 links[names[a]].add(names[b])
@@ -109,7 +115,9 @@ def _graph(graph: Any) -> FabricRecords:
             )
         )
     hypernodes = group_switches(attached, links, ranks, notes)
-    return FabricRecords(hypernodes, tuple(make_node(name) for name in hosts), notes=tuple(notes))
+    return FabricRecords(
+        hypernodes, tuple(make_node(name) for name in hosts), notes=tuple(notes), wiring=Wiring(attached, cables)
+    )
 
 
 def _devices(group: Mapping[str, Any], key: str, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.jobs.owned.plan import PlannedGang, PlannedRole
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.top_owners import POD_INDEX_LABEL
 from workbench.model.notice import Notice
 from workbench.objects.batch_job import BatchJob

@@ -74,8 +74,13 @@ def owned_gangs(
         yield OwnedGang(key, tuple(mine), group, _queue(owner, plan, group), gang)
 
 
+def _is_volcanos(group: PodGroup | None) -> bool:
+    """Whether a PodGroup is one of Volcano, which alone have a queue and a topology constraint."""
+    return group is not None and not group.koordinator and group.kube is None
+
+
 def _queue(owner: TopOwner, plan: PlannedGang | None, group: PodGroup | None) -> str:
-    if group is not None and not group.koordinator:
+    if group is not None and _is_volcanos(group):
         return group.queue
     if plan is not None and plan.queue:
         return plan.queue
@@ -100,7 +105,8 @@ def _gang(
     roles += [_role_of_pods(name, mine, priorities, notes) for name, mine in of_role.items() if _pending(mine)]
     if not any(role.count for role in roles):
         return None
-    volcano = None if group is None or group.koordinator else group
+    volcano = group if _is_volcanos(group) else None
+    kube = group.kube if group is not None else None
     sub_groups, minimums = _sub_groups(volcano, roles, pods)
     return Gang(
         namespace=owner.metadata.namespace,
@@ -109,7 +115,7 @@ def _gang(
         min_available=_minimum(plan, group),
         constraint=volcano.constraint if volcano else _constraint(plan),
         queue=_queue(owner, plan, group),
-        priority=_priority(plan, volcano, roles, priorities, notes),
+        priority=_priority(plan, group, roles, priorities, notes),
         sub_groups=sub_groups,
         min_subgroups=minimums,
         sub_grouped=bool(volcano and volcano.sub_group_policies),
@@ -121,6 +127,7 @@ def _gang(
         notes=tuple(dict.fromkeys(notes)),
         extras=extras_of(
             VolcanoMemory(volcano.record, volcano.min_resources, volcano.inqueue) if volcano else VolcanoMemory(),
+            *([kube] if kube is not None else []),
             *extras_of_templates(owner.metadata, [role.of for role in plan.roles], notes),
         ),
     )
@@ -231,7 +238,9 @@ def _constraint(plan: PlannedGang) -> TopologyConstraint | None:
 def _priority(
     plan: PlannedGang, group: PodGroup | None, roles: Sequence[Role], priorities: Priorities, notes: list[Notice]
 ) -> int:
-    """Priority of the gang: of its PriorityClass, else that of the first role that has one."""
+    """Priority of the gang: that of the PodGroup or of its PriorityClass, else that of the first role that has one."""
+    if group is not None and group.kube is not None and group.kube.priority is not None:
+        return group.kube.priority
     name = (group.priority_class if group else "") or plan.priority_class
     if name:
         return priorities.of(name, notes)

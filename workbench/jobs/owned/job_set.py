@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.jobs.owned.plan import PlannedGang, PlannedRole, exclusive_notice, order_notice
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.top_owners import JOB_INDEX_LABEL, POD_INDEX_LABEL
-from workbench.objects.job_set import JobSet, ReplicatedJob
+from workbench.objects.job_set import JobSet, JobSetEntry
 
 __all__ = ["planned_job_set"]
 
@@ -33,7 +33,7 @@ def planned_job_set(job_set: JobSet, succeeded: Mapping[str, int]) -> PlannedGan
     return PlannedGang(name, roles, notes=tuple(notes))
 
 
-def _role(job_set: str, job: ReplicatedJob, succeeded: int) -> PlannedRole:
+def _role(job_set: str, job: JobSetEntry, succeeded: int) -> PlannedRole:
     spec = job.spec
     done = job.succeeded * spec.pods
     if spec.completions is not None and spec.completions <= spec.parallelism:

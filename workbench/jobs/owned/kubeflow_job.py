@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.jobs.owned.plan import KAI_SCHEDULER, PlannedGang, PlannedRole, order_notice
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.top_owners import KUBEFLOW_INDEX_LABEL
 from workbench.objects.kubeflow_job import KubeflowJob, ReplicaSpec
 

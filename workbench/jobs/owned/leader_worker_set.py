@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.jobs.owned.batch_job import ROLE
 from workbench.jobs.owned.plan import PlannedGang, PlannedRole, exclusive_notice, order_notice
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.jobs.top_owners import WORKER_INDEX_LABEL
 from workbench.objects.leader_worker_set import LeaderWorkerSet
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.jobs.owned.plan import KAI_SCHEDULER, PlannedGang, PlannedRole, order_notice
-from workbench.jobs.template_extras import RoleTemplate
+from workbench.jobs.role_template import RoleTemplate
 from workbench.objects.ray_cluster import RayCluster, WorkerGroup
 
 __all__ = ["planned_ray_cluster"]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from workbench.cancel.log import LOG
 from workbench.control.kinds import Ref, api_path
 from workbench.errors import ClusterError, InputError, StoreError, WorkbenchError
 from workbench.live.deadline import within
@@ -100,12 +101,16 @@ class Lease:
             if holder == self.identity:
                 break
             if holder != told:
-                tell(f"waits: {holder} holds the Lease {self.key.namespace}/{self.key.name}")
+                waits = f"waits: {holder} holds the Lease {self.key.namespace}/{self.key.name}"
+                LOG.info(waits)
+                tell(waits)
                 told = holder
             work.stopped.wait(RETRY_S)
         if work.stopped.is_set():
             return
-        tell(f"{self.identity} holds the Lease {self.key.namespace}/{self.key.name}")
+        holds = f"{self.identity} holds the Lease {self.key.namespace}/{self.key.name}"
+        LOG.info(holds)
+        tell(holds)
         lost: list[str] = []
         ended = threading.Event()
         keep = (connection, work, begun, ended, lost)

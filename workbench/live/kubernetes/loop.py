@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
+from workbench.cancel.log import LOG
 from workbench.control.event_log import EventLog, LogLine
 from workbench.control.kinds import Ref
 from workbench.control.manager import Manager
@@ -104,6 +106,7 @@ class Loop:
     def _report(self) -> None:
         for line in self.log.lines:
             self.events[line.reason] += 1
+            LOG.log(logging.WARNING if line.warning else logging.INFO, "%s %s: %s", line.reason, line.key, line.message)
             if self._tell is not None:
                 self._tell(line)
         # A live operator runs for months: what was told is dropped.

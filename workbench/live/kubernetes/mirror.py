@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workbench.cancel.log import LOG
 from workbench.control.kinds import Ref, api_path, api_version, key_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object, StoreChange
@@ -214,6 +215,8 @@ class Mirror:
                 self._position[kind] = None
             # A watch expires now and then in a cluster that is well.
             if not isinstance(error, Expired):
+                if self.failing.get(kind) != text:
+                    LOG.warning("cannot follow %s: %s", kind, text)
                 self.failing[kind] = text
 
         keep_on(lambda: self._listed_and_watched(kind), self._stopped, failed)
@@ -246,6 +249,8 @@ class Mirror:
         what = f"the watch of {kind}"
 
         def opened() -> None:
+            if kind in self.failing:
+                LOG.info("follows %s again", kind)
             self.failing.pop(kind, None)
             if kind in self._polled:
                 self._polled.discard(kind)

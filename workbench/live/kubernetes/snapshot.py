@@ -207,11 +207,13 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     versions: dict[str, str] = {}
     gaps: list[Notice] = []
     waiting = WaitingObjects()
-    served = _served_groups(connection)
+    served: set[str] | None = None
     for resource in (*LISTS[:-2], *OWNERS, *LISTS[-2:], EVENTS, DEVICE_INFOS):
         if resource is DEVICE_INFOS and not any(_NPU in one for one in objects):
             continue
         owner = resource in OWNERS
+        if resource is OWNERS[0]:
+            served = _served_groups(connection)
         if owner and served is not None and f"{resource.group}/{resource.version}" not in served:
             continue
         name = f"{resource.plural}.{resource.group}".rstrip(".")

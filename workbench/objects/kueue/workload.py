@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from workbench.model.api_time import seconds_of
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, PreferredTerm, SliceLayer, TopologyRequest
-from workbench.model.kueue_queues import Admission, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest, KueueRole
 from workbench.model.labels import NodeFilter
 from workbench.objects.cluster_part import ClusterPart
@@ -22,13 +22,13 @@ from workbench.objects.node_terms import read_node_term
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.quantity import read_resources
 
-__all__ = ["Workload", "read_workload_object"]
+__all__ = ["KueueWorkload", "read_workload_object"]
 
 _STARTS = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True)
-class Workload(GangRequest, ClusterPart):
+class KueueWorkload(GangRequest, ClusterPart):
     """A Workload: what one job asks of Kueue, and what Kueue admitted it with.
 
     Its gang is that of the object that owns it, such as a Job; without one in the input, the pending pod sets are a
@@ -107,7 +107,7 @@ class Workload(GangRequest, ClusterPart):
         )
 
 
-def read_workload_object(data: Mapping[str, Any]) -> Workload:
+def read_workload_object(data: Mapping[str, Any]) -> KueueWorkload:
     """Read a Workload from a parsed manifest.
 
     Raises
@@ -135,7 +135,7 @@ def read_workload_object(data: Mapping[str, Any]) -> Workload:
         admission.cluster_queue if admission is not None else "",
         tuple(sets),
         get_int(spec, "priority", "spec") or 0,
-        _seconds(metadata.created),
+        seconds_of(metadata.created),
         metadata.uid,
         conditions.get("QuotaReserved"),
         admission,
@@ -147,7 +147,7 @@ def read_workload_object(data: Mapping[str, Any]) -> Workload:
     )
     active = get_bool(spec, "active", "spec", True) and "Finished" not in conditions
     queue = get_text(spec, "queueName", "spec")
-    return Workload(metadata, queue, tuple(sets), tuple(templates), queued, active)
+    return KueueWorkload(metadata, queue, tuple(sets), tuple(templates), queued, active)
 
 
 def _is_pod_group(metadata: Metadata) -> bool:
@@ -216,7 +216,7 @@ def _preferred(template: Mapping[str, Any], path: str) -> tuple[PreferredTerm, .
     )
 
 
-def _admission(status: Mapping[str, Any]) -> Admission | None:
+def _admission(status: Mapping[str, Any]) -> WorkloadAdmission | None:
     admission = get_map(status, "admission", "status")
     if not admission:
         return None
@@ -234,21 +234,13 @@ def _admission(status: Mapping[str, Any]) -> Admission | None:
                 get_text(item, "delayedTopologyRequest", where) or None,
             )
         )
-    return Admission(get_text(admission, "clusterQueue", path), tuple(sets))
+    return WorkloadAdmission(get_text(admission, "clusterQueue", path), tuple(sets))
 
 
 def _conditions(status: Mapping[str, Any]) -> dict[str, float | None]:
     """Seconds at which each condition that holds began to."""
     return {
-        get_text(item, "type", path): _seconds(get_text(item, "lastTransitionTime", path))
+        get_text(item, "type", path): seconds_of(get_text(item, "lastTransitionTime", path))
         for path, item in get_maps(status, "conditions", "status")
         if get_text(item, "status", path) == "True"
     }
-
-
-def _seconds(text: str) -> float | None:
-    """A time as the API writes it, in seconds since 1970; None: there is none, or it is no time."""
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC).timestamp() if text else None
-    except ValueError:
-        return None

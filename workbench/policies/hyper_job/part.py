@@ -59,3 +59,39 @@ class Parts:
             taken_at=whole.taken_at,
             gpu_shares=None if ledger.gpu_shares is None else np.ascontiguousarray(ledger.gpu_shares[nodes]),
         )
+
+    def likeness(self, domain: int) -> tuple[object, ...] | None:
+        """What a HyperNode has in common with those that differ from it in names and labels alone.
+
+        Of HyperNodes with equal values the snapshots of `of` differ in nothing that a policy without
+        `SchedulerTraits.reads_names` looks at. None for a HyperNode with running pods, which is like no other.
+        """
+        ledger, whole, topology = self._ledger, self._ledger.snapshot, self._ledger.topology
+        nodes = topology.nodes_of(domain)
+        first, end = int(nodes[0]), int(nodes[-1]) + 1
+        if not self._running.keys().isdisjoint(range(first, end)):
+            return None
+        place, place_end = topology.preorder
+        inside = np.flatnonzero((place >= place[domain]) & (place < place_end[domain]))
+        shape = tuple(
+            (
+                -1 if j == domain else int(inside.searchsorted(topology.parent[j])),
+                int(topology.tier[j]),
+                topology.tier_names[j],
+                (topology.nodes_of(j) - first).tobytes(),
+            )
+            for j in inside.tolist()
+        )
+        columns = (
+            np.argsort(topology.node_rank[first:end]),
+            whole.allocatable[first:end],
+            ledger.used[first:end],
+            whole.taints.codes[first:end],
+            whole.unschedulable[first:end],
+            whole.not_ready[first:end],
+            whole.gpu_total[first:end],
+            ledger.gpu_free[first:end],
+            whole.node_matrix[first:end],
+            *(() if ledger.gpu_shares is None else (ledger.gpu_shares[first:end],)),
+        )
+        return shape, *(column.tobytes() for column in columns)

@@ -46,6 +46,9 @@ class JobTrials:
         self._examples: list[Gang] = []
         self._pods: list[npt.NDArray[np.int64]] = []
         self._results: dict[tuple[int, int], Placement | Refusal] = {}
+        # By kind: whether HyperNodes that differ in names and labels alone can share an answer; and such answers.
+        self._shared: list[bool] = []
+        self._alike: dict[tuple[int, tuple[object, ...]], Placement | Refusal] = {}
         self.kinds = [self._kind_of(job) for job in jobs]
 
     def fits(self, kind: int, domain: int) -> bool:
@@ -69,8 +72,13 @@ class JobTrials:
         known = self._results.get((kind, domain))
         if known is None:
             check()
-            part = self._parts.of(domain)
-            known = self._results[kind, domain] = self._policy.place(self._examples[kind], part.ledger())
+            like = self._parts.likeness(domain) if self._shared[kind] else None
+            known = None if like is None else self._alike.get((kind, like))
+            if known is None:
+                known = self._policy.place(self._examples[kind], self._parts.of(domain).ledger())
+                if like is not None and _names_nothing(known):
+                    self._alike[kind, like] = known
+            self._results[kind, domain] = known
         return known
 
     def _kind_of(self, job: Gang) -> int:
@@ -79,6 +87,10 @@ class JobTrials:
                 return kind
         self._examples.append(job)
         self._pods.append(self._pods_of(job))
+        # Labels and remembered HyperNodes select by name.
+        selecting = any(role.filter.required or role.filter.any_of for role in job.roles)
+        remembers = bool(job.extra(VolcanoMemory).record)
+        self._shared.append(not (self._policy.traits.reads_names or selecting or remembers))
         return len(self._examples) - 1
 
     def _pods_of(self, job: Gang) -> npt.NDArray[np.int64]:
@@ -93,6 +105,16 @@ class JobTrials:
                 fit = demand.capacity(role, demand.idle, each.count)
                 pods += np.minimum(ledger.topology.domain_sums(fit[:, np.newaxis])[:, 0], each.count)
         return pods
+
+
+def _names_nothing(answer: Placement | Refusal) -> bool:
+    """Whether an answer inside one HyperNode can be that inside another: it is a placement whose texts name neither."""
+    if not isinstance(answer, Placement) or answer.unplaced:
+        return False
+    texts = [text for notice in answer.warnings for text in (notice.message, notice.subject)]
+    texts += [text for written in answer.annotations for item in written.items() for text in item]
+    names = (*answer.topology.node_names, *answer.topology.domain_names)
+    return not any(name in text for text in texts for name in names)
 
 
 def _alike(one: Gang, other: Gang) -> bool:

@@ -105,7 +105,7 @@ class _GroupNodes(NodePolicy):
     """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
-    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER)
+    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False)
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         self._parameters = parameters

@@ -193,7 +193,7 @@ def _best(group: _Group, offers: Sequence[Sequence[Pods]], limit: int, budget: _
     # links, and of such nodes those with the smallest names are taken first: they are one class of the search.
     alike: dict[tuple[Pods, int], tuple[list[int], list[int]]] = {}
     lists = [
-        alike.setdefault((*some, c.free), ([], [])) if some else None for c, some in zip(classes, offers, strict=True)
+        alike.setdefault((some[0], c.free), ([], [])) if some else None for c, some in zip(classes, offers, strict=True)
     ]
     for rank, node, i in group.by_name:
         if (mine := lists[i]) is not None:

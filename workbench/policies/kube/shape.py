@@ -8,6 +8,7 @@ from functools import cached_property
 
 from workbench.model.gang import ANY_NODE, Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
+from workbench.model.pod_labels import pod_labels
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.pods_on_nodes import PodKind
 from workbench.model.running_pod import RunningPod
@@ -62,7 +63,9 @@ class PodShape(Value):
         owner: tuple[Requirement, ...] = ()
         if gang.kind in _OWNERS:
             owner = tuple(Requirement(key, "In", (role.labels[key],)) for key in sorted(role.labels))
-        return cls(gang.namespace, role.labels, role.requests, role.assumed, role.filter, role.rules, owner=owner)
+        return cls(
+            gang.namespace, pod_labels(gang, role), role.requests, role.assumed, role.filter, role.rules, owner=owner
+        )
 
     @classmethod
     def of_running(cls, pod: RunningPod) -> PodShape:

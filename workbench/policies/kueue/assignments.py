@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.node_keys import HOSTNAME_LABEL
-from workbench.policies.kueue.domain_tree import Path, path_key
+from workbench.policies.kueue.domain_tree import Path
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.query import PlacementQuery
 from workbench.policies.kueue.values import Assignment, PodSet, TopologyRequest
@@ -107,7 +107,7 @@ def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment
         for path, count in held:
             total[path[:depth]] += count
         meant = [path for path, count in total.items() if (count + lost) % broken.size == 0]
-        return min(meant, key=path_key, default=())
+        return min(meant, default=())
     return held[0][0][: query.level + 1] if query.required else ()
 
 

@@ -74,10 +74,10 @@ def _levels(topology: Topology, closed: Mask) -> ClusterLevels:
     inside = ~closed
     for domain in of_tier:
         inside = inside & (domain >= 0)
-    nodes = np.flatnonzero(inside)
+    nodes: Ints = np.flatnonzero(inside).astype(np.int32)
     # HyperNodes are numbered by name, so that this is the order of the paths.
     order = np.lexsort([topology.node_rank[nodes], *(domain[nodes] for domain in of_tier[::-1])])
-    nodes = nodes[order].astype(np.int32)
+    nodes = nodes[order]
     names = (*_level_names(topology, tiers), HOSTNAME_LABEL)
     paths: list[tuple[Path, ...]] = []
     parents: list[Longs] = []

@@ -110,7 +110,7 @@ class _Options:
 
 
 class _States:
-    """States of the search for a set of domains: bit sets of (domains used, deficit), by whether the leader is missing.
+    """States of the search for a set: bit sets of (domains used, deficit), of sets with their leader and without it.
 
     The deficit is how many pods fewer the domains used hold than as many of the largest domain would. A set can be
     completed only if its deficit is at most that of the whole.

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from workbench.model.value import Value
 
-__all__ = ["DomainTree", "Path", "is_inside", "path_key"]
+__all__ = ["DomainTree", "Path", "is_inside"]
 
 Longs = npt.NDArray[np.int64]
 
-#: The label values of a domain, from the top level down to its own.
+#: The label values of a domain, from the top level down to its own. Paths are compared value by value, by code points:
+#: the order of their UTF-8 bytes.
 Path = tuple[str, ...]
 
 
@@ -29,7 +30,7 @@ class DomainTree(Value):
     parent : tuple of ndarray of int64
         Per level the index of each domain's parent in the level above, ascending; zeros at the top.
     rank : tuple of ndarray of int64
-        Per level the position of each domain when the level is sorted by path, element by element in byte order.
+        Per level the position of each domain when the level is sorted by path.
     first_child : tuple of ndarray of int64
         Per level but the last, the index of each domain's first child in the level below; one entry more at the end.
     """
@@ -45,7 +46,7 @@ class DomainTree(Value):
         ranks = []
         for level in paths:
             rank = np.empty(len(level), dtype=np.int64)
-            rank[sorted(range(len(level)), key=lambda i: path_key(level[i]))] = np.arange(len(level))
+            rank[sorted(range(len(level)), key=level.__getitem__)] = np.arange(len(level))
             ranks.append(rank)
         return cls(paths, parent, tuple(ranks))
 
@@ -84,11 +85,6 @@ class DomainTree(Value):
         """Indices of all domains of a lower level that are inside a domain."""
         first, end = self.spans(level, domain, domain + 1)[lower - level]
         return slice(first, end)
-
-
-def path_key(path: Path) -> tuple[bytes, ...]:
-    """Sort key of a path: its values one by one as byte strings."""
-    return tuple([value.encode() for value in path])
 
 
 def is_inside(path: Path, domain: Path) -> bool:

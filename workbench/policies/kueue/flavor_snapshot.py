@@ -27,7 +27,7 @@ def is_node_of_flavor(node: Node, node_labels: Mapping[str, str], levels: Sequen
     if not node.ready or node.unschedulable:
         return False
     labels = node.labels
-    return all(labels.get(key) == value for key, value in node_labels.items()) and all(key in labels for key in levels)
+    return node_labels.items() <= labels.items() and all(key in labels for key in levels)
 
 
 class FlavorSnapshot(TopologySnapshot):
@@ -74,16 +74,15 @@ class FlavorSnapshot(TopologySnapshot):
                 by_id.setdefault(key, []).append(node)
         leaves = Leaves.of(levels, path_of)
         self.nodes = tuple([tuple(by_id[key]) for key in leaves.leaf_of])
-        names = {name for members in self.nodes for node in members for name in node.allocatable}
-        columns = {name: column for column, name in enumerate(sorted(names | {PODS}))}
+        every = [node for members in self.nodes for node in members]
+        names = sorted({PODS}.union(*(node.allocatable for node in every)))
+        columns = {name: column for column, name in enumerate(names)}
+        amounts = [[node.allocatable.get(name, 0) for name in names] for node in every]
+        leaf = np.repeat(np.arange(leaves.count), [len(members) for members in self.nodes])
         capacity = np.zeros((leaves.count, len(columns)), dtype=np.int64)
+        np.add.at(capacity, leaf, np.array(amounts, dtype=np.int64).reshape(len(every), len(columns)))
         super().__init__(leaves, flavor, gates or Gates(), columns, capacity)
-        leaf_of_node = {}
-        for leaf, members in enumerate(self.nodes):
-            for node in members:
-                leaf_of_node[node.name] = leaf
-                for name, amount in node.allocatable.items():
-                    capacity[leaf, columns[name]] += amount
+        leaf_of_node = dict(zip([node.name for node in every], leaf.tolist(), strict=True)) if held else {}
         for name, requests in held:
             if name in leaf_of_node:
                 self._change(capacity, leaf_of_node[name], requests, -1)

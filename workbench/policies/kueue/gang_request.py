@@ -2,7 +2,7 @@
 
 A hard constraint up to tier N becomes *required* at each level from the closest to tier N, in turn, because Kueue looks
 at the named level alone; a soft one *preferred* at the closest level; equal sub-groups become slices; a role of one pod
-beside another role becomes a leader with its workers.
+beside another role becomes a leader with its workers. What annotations of Kueue request is taken as it is written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.model.gang import Gang, SubGroup, TopologyConstraint
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.notice import Notice
 from workbench.model.topology import Topology
 from workbench.policies.kueue.cluster_levels import ClusterLevels
@@ -76,6 +77,15 @@ class GangReading:
     warnings: tuple[Notice, ...] = ()
     impossible: Notice | None = None
 
+    @property
+    def restricts(self) -> bool:
+        """Whether the topology restricts some pod set, be it by preference."""
+        return any(
+            request.required is not None or request.preferred is not None or bool(request.slices)
+            for group in self.groups
+            for request in group.attempts
+        )
+
 
 @dataclass(frozen=True)
 class _Reach:
@@ -134,6 +144,9 @@ class _Reader:
 
     def groups(self, roles: list[int]) -> tuple[PodSetGroup, ...]:
         """The pod sets of the gang."""
+        asked = self.gang.extra(KueueRequest)
+        if any(each.topology is not None for each in asked.roles):
+            return self._as_written(roles, asked)
         own = self._reach(self.gang.constraint, "the gang")
         reaches = [self._reach(group.constraint, f"sub-group {group.name}") for group in self.gang.sub_groups]
         if any(reach.restricts for reach in reaches):
@@ -150,6 +163,24 @@ class _Reader:
                 "the topology constraint holds for each by itself"
             )
         return tuple(PodSetGroup((run,), self._attempts(own)) for run in runs)
+
+    def _as_written(self, roles: list[int], asked: KueueRequest) -> tuple[PodSetGroup, ...]:
+        """Pod sets as the annotations of their pods request them; members of one group are placed together."""
+        if self.gang.constraint is not None or any(group.constraint for group in self.gang.sub_groups):
+            text = "the pods have annotations of Kueue, which count alone: networkTopology restricts nothing"
+            self.warnings.append(Notice("constraint-without-effect", text))
+        groups: dict[str | int, list[int]] = {}
+        for role in roles:
+            request = asked.of(self.gang.roles[role].name).topology
+            groups.setdefault((request and request.group) or role, []).append(role)
+        found = []
+        for members in groups.values():
+            # The level is the workers': of the member with more pods, the first of two alike.
+            most = max(members, key=lambda role: self.gang.roles[role].count)
+            request = asked.of(self.gang.roles[most].name).topology or TopologyRequest()
+            size = request.slices[0].size if request.slices else 1
+            found.append(PodSetGroup(tuple(self._run(role) for role in members), (request,), max(size, 1)))
+        return tuple(found)
 
     def _sub_grouped(self, roles: list[int], own: _Reach, reaches: list[_Reach]) -> tuple[PodSetGroup, ...]:
         """Pod sets of a gang whose sub-groups have constraints: slices if they are alike, else a pod set for each."""

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.labels import NodeFilter, Requirement, Toleration
 from workbench.policies.kueue.cluster_levels import ClusterLevels
 from workbench.policies.kueue.gates import Gates
@@ -89,10 +90,13 @@ class GangSnapshot(TopologySnapshot):
         if suitable is not None:
             self._gpus[name] = suitable[self.levels.nodes]
         selector, terms = selector_and_terms(filters)
-        return PodSet(name, count, requests, topology, selector, filters.tolerations, terms)
+        preferred = self.request.gang.extra(KueueRequest).of(self.request.gang.roles[role].name).preferred
+        return PodSet(name, count, requests, topology, selector, filters.tolerations, terms, preferred)
 
     def running(self, role: int) -> Counter[str]:
         """Running pods of a role of the gang by the name of their node."""
+        if not self.request.gang.ready:
+            return Counter()
         gang, names = self.request.gang, self.request.snapshot.topology.node_names
         mine = (
             pod for pod in self.request.snapshot.running if pod.gang == gang.key and pod.role == gang.roles[role].name

@@ -57,7 +57,7 @@ class GangTurn:
         whole = [len(run.pods) for run in self.runs]
         found = self._with(whole)
         if not isinstance(found, Notice):
-            return self._checked(found, whole)
+            return self._checked(found, whole, ())
         fewest = self._fewest(whole)
         spare = sum(whole) - sum(fewest)
         reduced = self._reduced(whole, fewest, spare) if spare else None
@@ -68,7 +68,8 @@ class GangTurn:
             f"admitted with {sum(counts)} of {counted(sum(whole), 'pod')} (partial admission): pods beyond the count "
             "that is admitted are not tried later"
         )
-        return self._checked(nodes, counts, Notice("partial-admission", text, numbers={"count": sum(counts)}))
+        notice = Notice("partial-admission", text, numbers={"count": sum(counts)})
+        return self._checked(nodes, counts, (found,), *((notice,) if sum(counts) else ()))
 
     def _reduced(
         self, whole: Sequence[int], fewest: Sequence[int], spare: int
@@ -148,7 +149,7 @@ class GangTurn:
         taken: Sequence[Usage],
     ) -> dict[str, tuple[Outcome, list[str]]]:
         """For each pod set the answer and the nodes of its pods, rank by rank."""
-        held = {run.name: self.cluster.running(run.role) for run, _ in wanted} if self.request.gang.ready else {}
+        held = {run.name: self.cluster.running(run.role) for run, _ in wanted}
         if not any(held.values()):
             return {
                 name: (each, self._table(each, {}))
@@ -177,8 +178,13 @@ class GangTurn:
             table += [name] * (count - before.get(name, 0))
         return table
 
-    def _checked(self, nodes: Mapping[int, str], counts: Sequence[int], *warnings: Notice) -> Assignment | Misfit:
-        """The assignment, unless Kueue's answer leaves needed pods without a place."""
+    def _checked(
+        self, nodes: Mapping[int, str], counts: Sequence[int], why: tuple[Notice, ...], *warnings: Notice
+    ) -> Assignment | Misfit:
+        """The assignment, unless Kueue's answer leaves needed pods without a place.
+
+        `why` says why pods beyond the counts are not placed.
+        """
         gang, topology, demand = self.request.gang, self.request.snapshot.topology, self.request.demand
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         for pod, name in nodes.items():
@@ -202,7 +208,5 @@ class GangTurn:
             short = Notice("pods-without-place", text, numbers={"count": lost})
             if not progress.ready:
                 return Misfit(short, warnings)
-            warnings = (*warnings, short)
-        why = Notice("left-over", "not part of the admitted count") if len(placed) < gang.n_pods else None
-        reasons = dict.fromkeys(demand.order, (why,)) if why is not None else {}
-        return Assignment(node, reasons, warnings=warnings)
+            why, warnings = (short, *why), (*warnings, short)
+        return Assignment(node, dict.fromkeys(demand.order, why) if why else {}, warnings=warnings)

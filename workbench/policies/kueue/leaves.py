@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.value import Value
-from workbench.policies.kueue.domain_tree import DomainTree, Path, path_key
+from workbench.policies.kueue.domain_tree import DomainTree, Path
 
 __all__ = ["Leaves", "leaf_id"]
 
@@ -82,10 +82,14 @@ def _tree(path_of: Mapping[str, Path], depth: int) -> tuple[DomainTree, list[str
         for above, path in levels[level].values():
             if above not in levels[level - 1]:
                 levels[level - 1][above] = (",".join(path[: level - 1]), path[:level])
-    paths, parents, index = [], [], {"": 0}
+    paths: list[tuple[Path, ...]] = []
+    parents = []
+    index = {"": 0}
     for domains in levels:
-        order = sorted(domains, key=lambda key: (index[domains[key][0]] if paths else 0, path_key(domains[key][1])))
-        parents.append(np.array([index[domains[key][0]] if paths else 0 for key in order], dtype=np.int64))
-        paths.append(tuple([domains[key][1] for key in order]))
+        top = not paths
+        keyed = sorted((0 if top else index[above], path, key) for key, (above, path) in domains.items())
+        parents.append(np.array([above for above, _, _ in keyed], dtype=np.int64))
+        paths.append(tuple([path for _, path, _ in keyed]))
+        order = [key for _, _, key in keyed]
         index = {key: i for i, key in enumerate(order)}
     return DomainTree.of(tuple(paths), tuple(parents)), order

@@ -6,7 +6,7 @@ Source: Kueue 0.19.2, pkg/cache/scheduler (tas_*.go); docs/kueue.md says how a g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
 from workbench.policies.reasons import fit_reason
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.retry import RetryRule
 
 __all__ = ["Kueue019", "KueueParameters"]
 
@@ -40,6 +39,9 @@ class KueueParameters:
     balanced: bool = parameter(False, "TASBalancedPlacement: as few domains as possible, evenly filled", source=_GATES)
     profile_mixed: bool = parameter(
         True, "TASProfileMixed: unconstrained pods take the fullest nodes first", source=_GATES
+    )
+    affinity_preferred: bool = parameter(
+        False, "TASRespectNodeAffinityPreferred: domains by preferred node affinity first", source=_GATES
     )
     ladder: bool = parameter(True, "hard up to tier N: require tier 1, then 2, ... N; off: require tier N alone")
 
@@ -56,16 +58,19 @@ class Kueue019(NodePolicy):
     """
 
     name = "kueue-0.19"
-    traits = SchedulerTraits(reads_topology=True, sub_groups=True, retry=RetryRule())
+    traits = SchedulerTraits(reads_topology=True, sub_groups=True)
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters
-        self.gates = Gates(TASBalancedPlacement=parameters.balanced, TASProfileMixed=parameters.profile_mixed)
+        self.gates = Gates(
+            TASBalancedPlacement=parameters.balanced,
+            TASProfileMixed=parameters.profile_mixed,
+            TASRespectNodeAffinityPreferred=parameters.affinity_preferred,
+        )
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        given = self._parameters
-        return {"balanced": given.balanced, "profile_mixed": given.profile_mixed, "ladder": given.ladder}
+        return asdict(self._parameters)
 
     def assign(self, request: Request) -> Assignment | Declined:
         topology, snapshot = request.ledger.topology, request.snapshot
@@ -92,8 +97,10 @@ class Kueue019(NodePolicy):
             reasons = (found.reason, *(fit_reason(request, role, idle) for role in nowhere))
             return Declined(reasons, _misses(request, levels, reading), (*reading.warnings, *found.warnings))
         found.warnings = (*reading.warnings, *found.warnings)
-        if request.gang.constraint is not None or any(group.constraint for group in request.gang.sub_groups):
-            found.record = topology.smallest_around(found.node[found.node != UNPLACED])
+        if reading.restricts:
+            running = [topology.node(name) for role in request.demand.order for name in cluster.running(role)]
+            every = np.append(found.node[found.node != UNPLACED], np.array(running, dtype=np.int32))
+            found.record = topology.smallest_around(every)
             found.has_record = True
         return found
 

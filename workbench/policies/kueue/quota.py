@@ -64,7 +64,7 @@ class QuotaNode(Working):
         for child in (*self.cohorts, *self.queues):
             child.sum_up()
             for key, amount in child.subtree.items():
-                self.subtree[key] = self.subtree.get(key, 0) + amount - child._kept(key)
+                self.subtree[key] = self.subtree.get(key, 0) + amount - child._reserved(key)
 
     def quota(self, key: FlavorResource) -> Quota:
         """The node's own quota; 0 where it has none."""
@@ -74,14 +74,14 @@ class QuotaNode(Working):
         """What the node uses."""
         return self.usage.get(key, 0)
 
-    def _kept(self, key: FlavorResource) -> int:
+    def _reserved(self, key: FlavorResource) -> int:
         """Quota that the node never lends."""
         limit = self.quota(key).lending_limit
         return 0 if limit is None else max(0, self.subtree.get(key, 0) - limit)
 
     def kept_free(self, key: FlavorResource) -> int:
         """Unused part of the quota that the node never lends."""
-        return max(0, self._kept(key) - self.used(key))
+        return max(0, self._reserved(key) - self.used(key))
 
     def free(self, key: FlavorResource) -> int:
         """What the node may use more, quota that it may borrow included; negative after quota was taken away."""
@@ -89,7 +89,7 @@ class QuotaNode(Working):
             return self.subtree.get(key, 0) - self.used(key)
         above, limit = self.parent.free(key), self.quota(key).borrowing_limit
         if limit is not None:
-            kept = self._kept(key)
+            kept = self._reserved(key)
             above = min(above, self.subtree.get(key, 0) - kept - max(0, self.used(key) - kept) + limit)
         return self.kept_free(key) + above
 
@@ -97,7 +97,7 @@ class QuotaNode(Working):
         """What the node could use at most if nothing were in use."""
         if self.parent is None:
             return self.subtree.get(key, 0)
-        most, limit = self._kept(key) + self.parent.largest(key), self.quota(key).borrowing_limit
+        most, limit = self._reserved(key) + self.parent.largest(key), self.quota(key).borrowing_limit
         return most if limit is None else min(most, self.subtree.get(key, 0) + limit)
 
     def add(self, key: FlavorResource, amount: int) -> None:
@@ -109,7 +109,7 @@ class QuotaNode(Working):
 
     def remove(self, key: FlavorResource, amount: int) -> None:
         """Give back an amount."""
-        above = self.used(key) - self._kept(key)
+        above = self.used(key) - self._reserved(key)
         self.usage[key] = self.used(key) - amount
         if self.parent is not None and above > 0:
             self.parent.remove(key, min(amount, above))

@@ -15,7 +15,7 @@ from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
 from workbench.policies.kueue.values import Node, Usage
 
-__all__ = ["CycleCluster", "Holding", "Queue", "Taken", "requested"]
+__all__ = ["CycleCluster", "CycleQueue", "Holding", "Taken", "requested"]
 
 
 @dataclass
@@ -50,8 +50,17 @@ class Holding:
         return {(flavor, resource) for each in sets for resource, flavor in each.flavors.items()}
 
 
-class Queue(Working):
+class CycleQueue(Working):
     """A ClusterQueue in a cycle.
+
+    Parameters
+    ----------
+    spec : ClusterQueue
+    quota : QuotaNode
+    flavors : mapping of str to Flavor
+        All flavors of the cluster.
+    known : set of str
+        Flavors with a topology that exists.
 
     Attributes
     ----------
@@ -116,10 +125,12 @@ class CycleCluster(Working):
 
     Attributes
     ----------
-    queues : dict of str to Queue
+    queues : dict of str to CycleQueue
     flavors : dict of str to Flavor
     snapshots : dict of str to FlavorSnapshot
         Of each flavor with a topology, by name.
+    version : int
+        Counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's beginning.
     """
 
     def __init__(
@@ -133,6 +144,7 @@ class CycleCluster(Working):
         gates: Gates | None = None,
     ) -> None:
         self.gates = gates or Gates()
+        self.version = 0
         self.flavors = {flavor.name: flavor for flavor in flavors}
         self.snapshots: dict[str, FlavorSnapshot] = {}
         self._by_host: set[str] = set()
@@ -145,7 +157,7 @@ class CycleCluster(Working):
                     self._by_host.add(name)
         queues = list(queues)
         quotas, known = quota_nodes(queues, cohorts), set(self.snapshots)
-        self.queues = {each.name: Queue(each, quotas[each.name], self.flavors, known) for each in queues}
+        self.queues = {each.name: CycleQueue(each, quotas[each.name], self.flavors, known) for each in queues}
 
     def shares_nodes(self, flavor: str) -> bool:
         """Whether usage of a flavor is that of host names, which other flavors may have, too."""
@@ -172,6 +184,7 @@ class CycleCluster(Working):
 
     def hold(self, holding: Holding) -> None:
         """Enter a workload that holds quota; its pods count on all flavors that have their nodes."""
+        self.version += 1
         queue = self.queues[holding.queue]
         queue.holdings[holding.workload.key] = holding
         for key, amount in holding.taken.quota.items():
@@ -181,6 +194,7 @@ class CycleCluster(Working):
 
     def release(self, holding: Holding) -> None:
         """Undo `hold`."""
+        self.version += 1
         queue = self.queues[holding.queue]
         del queue.holdings[holding.workload.key]
         for key, amount in holding.taken.quota.items():
@@ -194,7 +208,7 @@ class CycleCluster(Working):
                 for usage in usages:
                     yield self.snapshots[name], usage
 
-    def take(self, queue: Queue, taken: Taken) -> None:
+    def take(self, queue: CycleQueue, taken: Taken) -> None:
         """Use amounts for the rest of a cycle; pods count on their own flavor alone, as in Kueue."""
         for key, amount in taken.quota.items():
             queue.quota.add(key, amount)
@@ -202,7 +216,7 @@ class CycleCluster(Working):
             for usage in usages:
                 self.snapshots[flavor].add(usage)
 
-    def give_back(self, queue: Queue, taken: Taken) -> None:
+    def give_back(self, queue: CycleQueue, taken: Taken) -> None:
         """Undo `take`."""
         for key, amount in taken.quota.items():
             queue.quota.remove(key, amount)
@@ -222,7 +236,7 @@ class CycleCluster(Working):
             for each in gone:
                 self.take(self.queues[each.queue], each.taken)
 
-    def fits(self, queue: Queue, taken: Taken) -> tuple[bool, bool]:
+    def fits(self, queue: CycleQueue, taken: Taken) -> tuple[bool, bool]:
         """Whether quota and nodes hold amounts: quota, and, if that does, the nodes."""
         if any(queue.free(key) < amount for key, amount in taken.quota.items()):
             return False, True

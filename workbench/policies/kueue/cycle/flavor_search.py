@@ -12,7 +12,7 @@ from workbench.model.kueue import Flavor, PodSet
 from workbench.model.kueue_queues import FlavorQuotas, QueuedWorkload
 from workbench.model.labels import Requirement
 from workbench.model.resources import PODS
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Queue, requested
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, requested
 from workbench.policies.kueue.cycle.nomination import FlavorChoice, Mode, Nomination, PodSetChoice, Tried
 from workbench.policies.kueue.cycle.words import quantity, resource_order, taint_text
 from workbench.policies.kueue.quota import FlavorResource
@@ -54,7 +54,7 @@ def asks_explicitly(pod_set: PodSet) -> bool:
     return any(each is not None for each in levels) or bool(asked.slices)
 
 
-def asks_topology(pod_set: PodSet, queue: Queue) -> bool:
+def asks_topology(pod_set: PodSet, queue: CycleQueue) -> bool:
     """Whether a pod set is placed by topology: it asks, or all flavors of its queue have one."""
     return asks_explicitly(pod_set) or queue.only_topologies
 
@@ -65,7 +65,7 @@ class FlavorSearch:
     Parameters
     ----------
     cluster : CycleCluster
-    queue : Queue
+    queue : CycleQueue
     workload : QueuedWorkload
     oracle : callable
         Of a flavor's resource and an amount that is not free: whether preemption helps, and the borrowing height then.
@@ -78,7 +78,7 @@ class FlavorSearch:
     def __init__(
         self,
         cluster: CycleCluster,
-        queue: Queue,
+        queue: CycleQueue,
         workload: QueuedWorkload,
         oracle: Oracle,
         tried: Tried = (),
@@ -91,7 +91,7 @@ class FlavorSearch:
         self._tried = tried
         self._pinned = pinned
 
-    def nominate(self, counts: Sequence[int] | None = None) -> Nomination:
+    def choose(self, counts: Sequence[int] | None = None) -> Nomination:
         """Flavors for all pod sets, or up to the first group that gets none.
 
         Parameters

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, Queue
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
 from workbench.policies.kueue.cycle.flavor_search import FlavorSearch, asks_explicitly
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import TopologyStep, has_unhealthy_domain
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 def nominate(
     cluster: CycleCluster,
-    queue: Queue,
+    queue: CycleQueue,
     workload: QueuedWorkload,
     tried: Tried = (),
     pinned: Mapping[str, Mapping[str, str]] | None = None,
@@ -33,7 +33,7 @@ def nominate(
     Parameters
     ----------
     cluster : CycleCluster
-    queue : Queue
+    queue : CycleQueue
     workload : QueuedWorkload
     tried, pinned
         As in `FlavorSearch`.
@@ -50,7 +50,7 @@ def nominate(
     step = TopologyStep(cluster, queue, workload)
 
     def attempt(counts: Sequence[int] | None) -> tuple[Nomination, list[Holding]]:
-        nomination = search.nominate(counts)
+        nomination = search.choose(counts)
         step.judge(nomination)
         return nomination, victims.victims(nomination) if nomination.mode is Mode.PREEMPT else []
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from workbench.model.kueue import PodSet, TopologyAssignment
-from workbench.model.kueue_queues import Admission, PodSetAdmission, QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import Queue, Taken
+from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
+from workbench.policies.kueue.cycle.cluster import CycleQueue, Taken
 from workbench.policies.kueue.cycle.words import join_reasons
 from workbench.policies.kueue.quota import FlavorResource
 from workbench.policies.kueue.values import Usage
 
-__all__ = ["Attempt", "FlavorChoice", "Mode", "Nomination", "PodSetChoice", "Tried"]
+__all__ = ["FlavorChoice", "Mode", "Nomination", "PodSetChoice", "Tried"]
 
 #: For each pod set, by resource: index of the flavor that was tried last; -1 after the last one.
 Tried = tuple[Mapping[str, int], ...]
@@ -174,7 +174,7 @@ class Nomination:
             if chosen.mode is Mode.PREEMPT
         )
 
-    def pods(self, queue: Queue, workload: QueuedWorkload) -> dict[str, list[Usage]]:
+    def pods(self, queue: CycleQueue, workload: QueuedWorkload) -> dict[str, list[Usage]]:
         """Pods on domains that the workload would take beyond those that it holds, by flavor."""
         found: dict[str, list[Usage]] = {}
         for each in self.choices:
@@ -188,14 +188,14 @@ class Nomination:
                     found.setdefault(flavors[0], []).append(Usage(values, each.pod_set.requests, more))
         return found
 
-    def taken(self, queue: Queue, workload: QueuedWorkload) -> Taken:
+    def taken(self, queue: CycleQueue, workload: QueuedWorkload) -> Taken:
         """What the workload would take; no quota if it holds quota already."""
         quota = {} if workload.admission is not None else dict(self.quota)
         return Taken(quota, self.pods(queue, workload))
 
-    def admission(self, queue: str) -> Admission:
+    def admission(self, queue: str) -> WorkloadAdmission:
         """The nomination as an admission."""
-        return Admission(
+        return WorkloadAdmission(
             queue,
             tuple(
                 PodSetAdmission(
@@ -211,15 +211,7 @@ class Nomination:
         )
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """A nomination, and the workloads that have to go for it, by key."""
-
-    nomination: Nomination
-    victims: tuple[str, ...] = ()
-
-
-def held_domains(admission: Admission | None, name: str) -> dict[tuple[str, ...], int]:
+def held_domains(admission: WorkloadAdmission | None, name: str) -> dict[tuple[str, ...], int]:
     """Pods of a pod set on each domain by an admission."""
     found: dict[tuple[str, ...], int] = {}
     for each in admission.pod_sets if admission is not None else ():

@@ -12,7 +12,7 @@ from workbench.model.kueue_queues import QueuedWorkload
 from workbench.model.value import Working
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.nomination import Tried
-from workbench.policies.kueue.cycle.turns import Fate, Turn, needs_second_pass, run_cycle
+from workbench.policies.kueue.cycle.turns import Fate, Hopeless, Turn, needs_second_pass, run_cycle
 from workbench.policies.kueue.cycle.victims import queue_time
 
 __all__ = ["PendingQueues"]
@@ -24,7 +24,7 @@ class PendingQueues(Working):
     """Workloads that wait, each in its ClusterQueue; `run` does one scheduling cycle.
 
     A queue hands out one workload per cycle: the highest priority first, then the oldest, then by name. A workload for
-    which nothing can be done is parked until something changes in the cluster (`unpark`).
+    which nothing can be done is parked: it waits until something changes in the cluster.
 
     Parameters
     ----------
@@ -44,26 +44,19 @@ class PendingQueues(Working):
         self.active: dict[str, QueuedWorkload] = {}
         self.parked: dict[str, QueuedWorkload] = {}
         self._again: dict[str, QueuedWorkload] = {}
+        self._hopeless = Hopeless()
         self._tried: dict[str, Tried] = {}
         self._heaps: dict[str, list[tuple[Place, str]]] = {}
         for each in workloads:
             if each.admission is None:
-                self.push(each)
+                self._push(each)
             elif needs_second_pass(each):
                 self._again[each.key] = each
 
-    def push(self, workload: QueuedWorkload) -> None:
-        """Add a pending workload, or one that is to be tried again."""
-        self.parked.pop(workload.key, None)
+    def _push(self, workload: QueuedWorkload) -> None:
         self.active[workload.key] = workload
         place = -workload.priority, queue_time(workload), workload.key.encode()
         heapq.heappush(self._heaps.setdefault(workload.cluster_queue, []), (place, workload.key))
-
-    def unpark(self) -> None:
-        """Try all parked workloads again, as after a workload of the cluster ended."""
-        for workload in list(self.parked.values()):
-            self._tried.pop(workload.key, None)
-            self.push(workload)
 
     def run(self) -> list[Turn]:
         """One cycle: the heads of the queues, and the workloads that need a second pass."""
@@ -71,7 +64,7 @@ class PendingQueues(Working):
         for name in sorted(self._heaps):
             if self._heaps[name]:
                 heads.append(self.active[heapq.heappop(self._heaps[name])[1]])
-        turns = run_cycle(self._cluster, heads, self._tried)
+        turns = run_cycle(self._cluster, heads, self._tried, self._hopeless)
         for turn in turns:
             self._enter(turn)
         return turns
@@ -106,7 +99,7 @@ class PendingQueues(Working):
         workload = turn.workload
         self._tried[workload.key] = turn.tried
         if turn.fate is Fate.REQUEUED:
-            self.push(workload)
+            self._push(workload)
             return
         self.active.pop(workload.key, None)
         if turn.fate is not Fate.RETRIED:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Queue
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue
 from workbench.policies.kueue.cycle.flavor_search import asks_topology
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, PodSetChoice
 from workbench.policies.kueue.flavor_snapshot import usage_of
@@ -36,12 +36,12 @@ class TopologyStep:
     Attributes
     ----------
     cluster : CycleCluster
-    queue : Queue
+    queue : CycleQueue
     workload : QueuedWorkload
     """
 
     cluster: CycleCluster
-    queue: Queue
+    queue: CycleQueue
     workload: QueuedWorkload
 
     def requests(self, nomination: Nomination) -> dict[str, list[PodSet]]:

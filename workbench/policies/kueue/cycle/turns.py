@@ -5,21 +5,25 @@ Source: Kueue 0.19, pkg/scheduler/scheduler.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from workbench.cancel import check
-from workbench.model.kueue_queues import Admission, QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, Queue, Taken
+from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
+from workbench.model.value import Working
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding, Taken
 from workbench.policies.kueue.cycle.nominate import nominate
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import READY, has_unhealthy_domain
 from workbench.policies.kueue.cycle.victims import queue_time
 
-__all__ = ["Fate", "Turn", "needs_second_pass", "run_cycle"]
+__all__ = ["Fate", "Hopeless", "Turn", "needs_second_pass", "run_cycle"]
 
 _FAILED = ("Retry", "Rejected")
+
+#: Flavors to which a search is bound, by pod set and resource.
+Pinned = Mapping[str, Mapping[str, str]]
 
 
 class Fate(Enum):
@@ -45,7 +49,7 @@ class Turn:
     fate : Fate
     message : str
         Why it was not admitted; empty if it was.
-    admission : Admission, optional
+    admission : WorkloadAdmission, optional
         Of an admitted workload.
     victims : tuple of str
         Keys of the workloads that are evicted for it.
@@ -56,7 +60,7 @@ class Turn:
     workload: QueuedWorkload
     fate: Fate
     message: str = ""
-    admission: Admission | None = None
+    admission: WorkloadAdmission | None = None
     victims: tuple[str, ...] = ()
     tried: Tried = ()
 
@@ -64,7 +68,7 @@ class Turn:
 @dataclass
 class _Entry:
     workload: QueuedWorkload
-    queue: Queue
+    queue: CycleQueue
     nomination: Nomination
     victims: list[Holding]
     #: What the workload leaves behind in the cluster for the rest of the cycle.
@@ -82,8 +86,80 @@ def needs_second_pass(workload: QueuedWorkload) -> bool:
     return delayed and bool(workload.checks) and all(state == READY for state in workload.checks.values())
 
 
+class Hopeless(Working):
+    """Nominations that came to nothing, for workloads that ask for the same, until something is entered or released.
+
+    Thousands of waiting workloads are of a few kinds.
+    """
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._known: dict[Hashable, Nomination] = {}
+
+    def nominate(
+        self,
+        cluster: CycleCluster,
+        queue: CycleQueue,
+        workload: QueuedWorkload,
+        tried: Tried,
+        pinned: Pinned | None = None,
+        after: Hashable = (),
+    ) -> tuple[Nomination, list[Holding]]:
+        """As `nominate`; the answer for an equal workload which found neither room nor victims, if there is one.
+
+        Parameters
+        ----------
+        cluster, queue, workload, tried, pinned
+            As of `nominate`.
+        after : hashable
+            Kinds of the workloads that left something behind in the cycle before; None: nothing is remembered.
+        """
+        if self._version != cluster.version:
+            self._version, self._known = cluster.version, {}
+        kind = _kind_of(queue, workload)
+        key = None
+        if kind is not None and after is not None:
+            key = kind, after, _plain(tried), None if pinned is None else _plain(pinned.values())
+            if key in self._known:
+                return self._known[key], []
+        nomination, victims = nominate(cluster, queue, workload, tried, pinned)
+        if key is not None and nomination.mode is not Mode.FIT and not victims:
+            self._known[key] = nomination
+        return nomination, victims
+
+
+def _plain(rows: Iterable[Mapping[str, object]]) -> Hashable:
+    return tuple(tuple(sorted(row.items(), key=lambda item: item[0])) for row in rows)
+
+
+def _kind_of(queue: CycleQueue, workload: QueuedWorkload) -> Hashable:
+    """What decides, beside the cluster, whether a pending workload finds room or victims; None: it holds quota."""
+    if workload.admission is not None:
+        return None
+    policies = (queue.spec.within_queue, queue.spec.reclaim_in_cohort)
+    created = workload.created if "LowerOrNewerEqualPriority" in policies else None
+    sets = tuple(
+        (
+            each.name,
+            each.count,
+            tuple(each.requests.items()),
+            each.topology,
+            tuple(each.node_selector.items()),
+            each.tolerations,
+            each.required_affinity,
+            each.preferred_affinity,
+            each.min_count,
+        )
+        for each in workload.pod_sets
+    )
+    return queue.spec.name, workload.priority, created, sets
+
+
 def run_cycle(
-    cluster: CycleCluster, heads: Sequence[QueuedWorkload], tried: Mapping[str, Tried] | None = None
+    cluster: CycleCluster,
+    heads: Sequence[QueuedWorkload],
+    tried: Mapping[str, Tried] | None = None,
+    hopeless: Hopeless | None = None,
 ) -> list[Turn]:
     """Decide on the heads of all queues; admitted workloads are entered into the cluster, victims stay in it.
 
@@ -94,6 +170,8 @@ def run_cycle(
         At most one pending workload of each queue, and all that need a second pass.
     tried : mapping of str to Tried, optional
         Flavors tried in earlier cycles, by the workload's key.
+    hopeless : Hopeless, optional
+        Of earlier cycles on the same cluster; None: nothing is remembered.
 
     Returns
     -------
@@ -102,6 +180,7 @@ def run_cycle(
     """
     turns: list[Turn] = []
     entries: list[_Entry] = []
+    hopeless = Hopeless() if hopeless is None else hopeless
     for workload in heads:
         check()
         queue = cluster.queues.get(workload.cluster_queue)
@@ -109,9 +188,9 @@ def run_cycle(
         if refused or queue is None:
             turns.append(Turn(workload, Fate.PARKED, refused))
             continue
-        found = nominate(cluster, queue, workload, (tried or {}).get(workload.key, ()))
+        found = hopeless.nominate(cluster, queue, workload, (tried or {}).get(workload.key, ()))
         entries.append(_Entry(workload, queue, *found))
-    cycle = _Cycle(cluster)
+    cycle = _Cycle(cluster, hopeless)
     for entry in sorted(entries, key=_order):
         check()
         turns.append(cycle.turn(entry))
@@ -119,7 +198,7 @@ def run_cycle(
     return turns
 
 
-def _refusal(workload: QueuedWorkload, queue: Queue | None) -> str:
+def _refusal(workload: QueuedWorkload, queue: CycleQueue | None) -> str:
     if any(state in _FAILED for state in workload.checks.values()):
         return "The workload has failed admission checks"
     if queue is None:
@@ -142,10 +221,13 @@ def _order(entry: _Entry) -> tuple[bool, int, int, float, bytes]:
 class _Cycle:
     """The turns of one cycle, on a cluster that remembers what each left for those after it."""
 
-    def __init__(self, cluster: CycleCluster) -> None:
+    def __init__(self, cluster: CycleCluster, hopeless: Hopeless) -> None:
         self._cluster = cluster
+        self._hopeless = hopeless
+        # Kinds of those that left something, which decide what they left; None: one of no kind did.
+        self._after: tuple[Hashable, ...] | None = ()
         self._victims: dict[str, Holding] = {}
-        self._left: list[tuple[Queue, Taken]] = []
+        self._left: list[tuple[CycleQueue, Taken]] = []
 
     def turn(self, entry: _Entry) -> Turn:
         fits = self._check_again(entry)
@@ -163,7 +245,7 @@ class _Cycle:
         if not fits:
             return self._skipped(entry, "Workload no longer fits after processing another workload")
         self._victims |= {each.workload.key: each for each in entry.victims}
-        self._leave(entry.queue, entry.taken)
+        self._leave(entry, entry.taken)
         if mode is Mode.PREEMPT:
             text = f"{nomination.message}. Pending the preemption of {len(entry.victims)} workload(s)"
             victims = tuple(sorted(each.workload.key for each in entry.victims))
@@ -180,7 +262,8 @@ class _Cycle:
                 each.pod_set.name: {resource: chosen.flavor for resource, chosen in each.flavors.items()}
                 for each in entry.nomination.choices
             }
-            entry.nomination, entry.victims = nominate(cluster, queue, workload, (), pinned)
+            found = self._hopeless.nominate(cluster, queue, workload, (), pinned, self._after)
+            entry.nomination, entry.victims = found
             entry.taken = entry.nomination.taken(queue, workload)
             quota, nodes = self._fits(entry)
         return quota and nodes
@@ -190,9 +273,11 @@ class _Cycle:
         with self._cluster.without(gone.values()):
             return self._cluster.fits(entry.queue, entry.taken)
 
-    def _leave(self, queue: Queue, taken: Taken) -> None:
-        self._cluster.take(queue, taken)
-        self._left.append((queue, taken))
+    def _leave(self, entry: _Entry, taken: Taken) -> None:
+        self._cluster.take(entry.queue, taken)
+        self._left.append((entry.queue, taken))
+        kind = _kind_of(entry.queue, entry.workload)
+        self._after = None if kind is None or self._after is None else (*self._after, kind)
 
     def _second_pass_failed(self, entry: _Entry) -> Turn:
         workload = entry.workload
@@ -226,7 +311,7 @@ class _Cycle:
                 quota[key] = amount
             else:
                 quota[key] = min(amount, own.nominal + own.borrowing_limit - used)
-        self._leave(queue, replace(entry.taken, quota=quota))
+        self._leave(entry, replace(entry.taken, quota=quota))
 
     def end(self, turns: Sequence[Turn]) -> None:
         """Undo what turns left, and enter what was admitted as the next cycle sees it."""

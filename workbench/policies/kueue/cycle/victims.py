@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
-from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding, Queue
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
 from workbench.policies.kueue.cycle.flavor_search import NO_CANDIDATES, PREEMPT, RECLAIM
 from workbench.policies.kueue.cycle.nomination import Nomination
 from workbench.policies.kueue.cycle.topology import TopologyStep
@@ -52,12 +52,12 @@ class VictimSearch:
     ----------
     cluster : CycleCluster
         Left as found.
-    queue : Queue
+    queue : CycleQueue
     workload : QueuedWorkload
         The preemptor.
     """
 
-    def __init__(self, cluster: CycleCluster, queue: Queue, workload: QueuedWorkload) -> None:
+    def __init__(self, cluster: CycleCluster, queue: CycleQueue, workload: QueuedWorkload) -> None:
         self._cluster = cluster
         self._queue = queue
         self._workload = workload
@@ -138,7 +138,7 @@ class VictimSearch:
 
     def _queues_below(
         self, node: QuotaNode, skipped: QuotaNode | None, short: Collection[FlavorResource]
-    ) -> Iterator[Queue]:
+    ) -> Iterator[CycleQueue]:
         """Queues under a cohort that are above their quota, as are all cohorts between."""
         for child in node.cohorts:
             if child is not skipped and not child.within(short):
@@ -147,7 +147,7 @@ class VictimSearch:
             if child is not self._queue.quota and not child.within(short):
                 yield self._queue_of[child.name]
 
-    def _of_queue(self, queue: Queue, meet: QuotaNode | None, need: _Need, advantage: bool) -> list[_Candidate]:
+    def _of_queue(self, queue: CycleQueue, meet: QuotaNode | None, need: _Need, advantage: bool) -> list[_Candidate]:
         found = []
         for holding in queue.holdings.values():
             other = holding.workload

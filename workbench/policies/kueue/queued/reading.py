@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from weakref import WeakKeyDictionary
 
+from workbench.model.api_time import seconds_of
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
-from workbench.model.kueue_names import POD_SET_LABEL, is_placed_by_topology
-from workbench.model.kueue_queues import Admission, ClusterQueue, PodSetAdmission, QueuedWorkload
+from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology
+from workbench.model.kueue_queues import ClusterQueue, PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest
+from workbench.model.labels import NodeLabels
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.gang_snapshot import selector_and_terms
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import Node
 
-__all__ = ["QueuedCluster", "local_queue", "read_cluster"]
+__all__ = ["QueuedCluster", "local_queue", "read_cluster", "workload_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,7 @@ class QueuedCluster:
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot
+    topology : Topology
     objects : KueueObjects
     cluster : CycleCluster
         With what workloads and running gangs hold.
@@ -36,7 +39,7 @@ class QueuedCluster:
         Labels of each node; the name of the node stands for a missing host name.
     """
 
-    snapshot: ClusterSnapshot
+    topology: Topology
     objects: KueueObjects
     cluster: CycleCluster
     labels: tuple[Mapping[str, str], ...]
@@ -54,7 +57,7 @@ class QueuedCluster:
         place : int
             Its place among the gangs, by which those without a creation time are ordered.
         """
-        created = _seconds(gang.created)
+        created = seconds_of(gang.created)
         return QueuedWorkload(
             gang.key,
             self.queue_of(gang),
@@ -84,7 +87,7 @@ class QueuedCluster:
 
     def _by_tier(self, gang: Gang) -> TopologyRequest | None:
         """What a constraint by tiers of HyperNodes asks of levels of the same name; None: it names no level."""
-        constraint, topology = gang.constraint, self.snapshot.topology
+        constraint, topology = gang.constraint, self.topology
         if constraint is None or not constraint.mode:
             return None
         level_of = {int(tier): name for tier, name in zip(topology.tier, topology.tier_names, strict=True) if name}
@@ -102,8 +105,27 @@ def local_queue(gang: Gang) -> str:
     return gang.extra(KueueRequest).queue or gang.queue
 
 
+def workload_of(gang: Gang) -> str:
+    """Key of the Workload that a gang, or its pods, name; empty: none."""
+    named = (role.annotations.get(WORKLOAD, "") for role in gang.roles)
+    name = next((each for each in named if each), "")
+    return gang.extra(KueueRequest).workload or (f"{gang.namespace}/{name}" if name else "")
+
+
 def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
-    """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name."""
+    """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name.
+
+    Parameters
+    ----------
+    objects : KueueObjects
+    namespace, name : str
+        Of the LocalQueue.
+
+    Returns
+    -------
+    str
+        Empty: there is no such queue.
+    """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")
     return name if any(queue.name == name for queue in objects.cluster_queues) else ""
@@ -118,10 +140,7 @@ def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
     gates : Gates
     """
     objects = snapshot.extra(KueueObjects)
-    labels = tuple(
-        row if HOSTNAME_LABEL in row else {**row, HOSTNAME_LABEL: name}
-        for row, name in zip(snapshot.labels.rows(), snapshot.topology.node_names, strict=True)
-    )
+    labels = _labels(snapshot)
     ours, others = _running(snapshot, objects)
     cluster = CycleCluster(
         [_with_checks(queue, objects) for queue in objects.cluster_queues],
@@ -132,13 +151,26 @@ def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
         [(snapshot.topology.node_names[pod.node], pod.requests) for pod in others if pod.node >= 0],
         gates,
     )
-    read = QueuedCluster(snapshot, objects, cluster, labels)
+    read = QueuedCluster(snapshot.topology, objects, cluster, labels)
     held = [*objects.workloads, *(_running_workload(read, key, pods) for key, pods in ours.items())]
     for workload in held:
         holding = cluster.holding(workload)
         if holding is not None:
             cluster.hold(holding)
     return read
+
+
+#: Labels of nodes by row, for as long as somebody holds the labels: simulations ask again and again.
+_ROWS: WeakKeyDictionary[NodeLabels, tuple[Mapping[str, str], ...]] = WeakKeyDictionary()
+
+
+def _labels(snapshot: ClusterSnapshot) -> tuple[Mapping[str, str], ...]:
+    known = _ROWS.get(snapshot.labels)
+    if known is None:
+        rows = zip(snapshot.labels.rows(), snapshot.topology.node_names, strict=True)
+        known = tuple(row if HOSTNAME_LABEL in row else {**row, HOSTNAME_LABEL: name} for row, name in rows)
+        _ROWS[snapshot.labels] = known
+    return known
 
 
 def _with_checks(queue: ClusterQueue, objects: KueueObjects) -> ClusterQueue:
@@ -203,7 +235,7 @@ def _running_workload(read: QueuedCluster, key: str, pods: Sequence[RunningPod])
         assignment = None if placed is None else _domains(read, placed, members)
         pod_sets.append(PodSet(str(number), len(members), dict(requests)))
         admitted.append(PodSetAdmission(str(number), flavors, usage, len(members), assignment))
-    return QueuedWorkload(key, name, tuple(pod_sets), admission=Admission(name, tuple(admitted)), admitted=True)
+    return QueuedWorkload(key, name, tuple(pod_sets), admission=WorkloadAdmission(name, tuple(admitted)), admitted=True)
 
 
 def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> TopologyAssignment:
@@ -215,10 +247,3 @@ def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> To
         if values:
             counts[values] = counts.get(values, 0) + 1
     return TopologyAssignment(levels, tuple(sorted(counts.items())))
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).timestamp() if text else None
-    except ValueError:
-        return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from workbench.model.explanation import NO_RECORDERS, Recorders
 from workbench.model.gang import Gang
-from workbench.model.kueue_request import KueueObjects
+from workbench.model.kueue_request import KueueObjects, KueueRequest
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot
@@ -16,6 +17,10 @@ from workbench.policies.kueue.policy import Kueue019
 from workbench.policies.kueue.queued.session import QueueSession
 
 __all__ = ["KueueScheduler"]
+
+
+#: The last session on a snapshot: who asks whom it admits asks next where they go.
+_LAST: WeakKeyDictionary[ClusterSnapshot, QueueSession] = WeakKeyDictionary()
 
 
 class KueueScheduler(Composed, SessionPolicy):
@@ -64,4 +69,20 @@ class KueueScheduler(Composed, SessionPolicy):
 
     def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> QueueSession:
         assert isinstance(self.node, Kueue019)
-        return QueueSession(gangs, snapshot, self.node.gates)
+        known = _LAST.get(snapshot)
+        if known is None or known.gates != self.node.gates or not _ask_the_same(gangs, known.gangs):
+            known = _LAST[snapshot] = QueueSession(gangs, snapshot, self.node.gates)
+        return known
+
+
+def _ask_the_same(some: Sequence[Gang], others: Sequence[Gang]) -> bool:
+    """Whether two lists of gangs are the same to Kueue: they may differ in what other schedulers read."""
+    return len(some) == len(others) and all(
+        one is other or (one.roles is other.roles and _read_of(one) == _read_of(other))
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _read_of(gang: Gang) -> tuple[object, ...]:
+    asked = gang.extra(KueueRequest)
+    return gang.key, gang.queue, gang.priority, gang.created, gang.min_available, gang.ready, gang.constraint, asked

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.cancel import check
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
-from workbench.model.kueue_queues import Admission, PodSetAdmission
+from workbench.model.kueue_queues import PodSetAdmission, WorkloadAdmission
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED
 from workbench.model.snapshot import ClusterSnapshot
@@ -16,7 +17,7 @@ from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Turn
 from workbench.policies.kueue.cycle.words import cut
 from workbench.policies.kueue.gates import Gates
-from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster
+from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster, workload_of
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["QueueSession"]
@@ -33,14 +34,25 @@ class QueueSession:
     gangs : sequence of Gang
     snapshot : ClusterSnapshot
     gates : Gates
+
+    Attributes
+    ----------
+    gangs : sequence of Gang
+    gates : Gates
     """
 
     def __init__(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, gates: Gates) -> None:
-        self._gangs = gangs
+        self.gangs = gangs
+        self.gates = gates
         self._read = read_cluster(snapshot, gates)
         self._turns: dict[str, Turn] = {}
+        # Pods of a workload that holds quota need no more of it; their selectors say where they go.
+        held = {workload.key for workload in self._read.objects.workloads}
+        self._admitted_before = {gang.key for gang in gangs if workload_of(gang) in held}
         waiting = [
-            self._read.workload(gang, i) for i, gang in enumerate(gangs) if gang.n_pods and self._read.queue_of(gang)
+            self._read.workload(gang, i)
+            for i, gang in enumerate(gangs)
+            if gang.n_pods and gang.key not in self._admitted_before and self._read.queue_of(gang)
         ]
         if waiting:
             queues = PendingQueues(self._read.cluster, waiting)
@@ -50,10 +62,12 @@ class QueueSession:
     def order(self) -> list[int]:
         """Positions of the gangs in the order in which the cycles decided on them for the last time."""
         place = {key: number for number, key in enumerate(self._turns)}
-        return sorted(range(len(self._gangs)), key=lambda i: (place.get(self._gangs[i].key, len(place)), i))
+        return sorted(range(len(self.gangs)), key=lambda i: (place.get(self.gangs[i].key, len(place)), i))
 
     def refusal(self, gang: Gang) -> Notice | None:
         """Why a gang is not admitted, in Kueue's words; None: it is."""
+        if gang.key in self._admitted_before:
+            return None
         turn = self._turns.get(gang.key)
         if turn is None:
             name = f"{gang.namespace}/{local_queue(gang)}"
@@ -73,15 +87,19 @@ class QueueSession:
         refused = self.refusal(gang)
         if refused is not None:
             return Declined((refused,))
+        if gang.key in self._admitted_before:
+            counts = {role.name: role.count for role in gang.roles}
+            sets = tuple(PodSetAdmission(name, {}, {}, count) for name, count in counts.items())
+            return _PodNodes(request, self._read, WorkloadAdmission("", sets)).run()
         admission = self._turns[gang.key].admission
         assert admission is not None
-        return _Filling(request, self._read, admission).run()
+        return _PodNodes(request, self._read, admission).run()
 
 
-class _Filling:
+class _PodNodes:
     """Gives the admitted pods of one gang their nodes."""
 
-    def __init__(self, request: Request, read: QueuedCluster, admission: Admission) -> None:
+    def __init__(self, request: Request, read: QueuedCluster, admission: WorkloadAdmission) -> None:
         self._request = request
         self._labels = read.labels
         self._flavors = read.cluster.flavors
@@ -105,8 +123,12 @@ class _Filling:
             first = int(gang.role_start[role])
             node[first : first + count] = nodes[:count]
             left |= count < gang.roles[role].count
-        why = (Notice("left-over", "not part of the admitted count"),)
-        found = Assignment(node, dict.fromkeys(demand.order, why) if left else {})
+        found = Assignment(node)
+        if left:
+            placed = int((node != UNPLACED).sum())
+            text = f"admitted with {placed} of {counted(gang.n_pods, 'pod')} (partial admission)"
+            found.warnings = (Notice("partial-admission", text, numbers={"count": placed}),)
+            found.reasons = dict.fromkeys(demand.order, (Notice("kueue-pending", "not part of the admitted count"),))
         if any(each.assignment is not None for each in self._admitted.values()):
             found.record = self._request.ledger.topology.smallest_around(node[node != UNPLACED])
             found.has_record = True

@@ -77,7 +77,7 @@ class VolcanoPolicy(NodePolicy):
     """
 
     release: Release = Release.V1_13
-    traits = SchedulerTraits(retry=VOLCANO)
+    traits = SchedulerTraits(retry=VOLCANO, reads_names=False)
     waits_for_closer: bool = False
 
     def __init__(self, parameters: NodeOrderParameters, explainer: NodeExplainer | None = None) -> None:

@@ -1,0 +1,154 @@
+"""`kueue-0.19` on clusters with ClusterQueues: quota before topology, borrowing, partial admission, gates, sessions.
+
+Two racks of two nodes, each with 2 cpu; the flavor `gpu` is all of them:
+
+    r0: n0 n1    r1: n2 n3
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import workbench
+from tests.objects.admission.test_kueue import RACK, kueue_object, topology
+from tests.objects.test_kueue import HOST, named, pod_set, workload
+from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.snapshot import Scenario
+from workbench.simulate import SimulatedJob, Simulation
+
+
+def node(number: int, **more: str) -> dict[str, Any]:
+    labels = {"pool": "gpu", RACK: f"r{number // 2}", HOST: f"n{number}", **more}
+    status = {"allocatable": {"cpu": "2", "pods": "10"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}", "labels": labels}, "status": status}
+
+
+def queue(name: str, nominal: str, cohort: str = "", **spec: Any) -> list[dict[str, Any]]:
+    resources = [{"name": "cpu", "nominalQuota": nominal}]
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": "gpu", "resources": resources}]}
+    data = kueue_object("ClusterQueue", {"resourceGroups": [group], **({"cohort": cohort} if cohort else {}), **spec})
+    return [named(data, name), named(kueue_object("LocalQueue", {"clusterQueue": name}), name)]
+
+
+def cluster(*queues: list[dict[str, Any]], levels: tuple[str, ...] = (RACK, HOST)) -> list[dict[str, Any]]:
+    flavor = kueue_object("ResourceFlavor", {"topologyName": "one", "nodeLabels": {"pool": "gpu"}})
+    return [topology(*levels), named(flavor, "gpu"), *map(node, range(4)), *(each for some in queues for each in some)]
+
+
+def job(name: str, queue_name: str, count: int, cpu: str = "1", **more: Any) -> dict[str, Any]:
+    pods = pod_set(count, **more)
+    pods["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+    return named(workload(pods, queueName=queue_name), name)
+
+
+def load(*objects: dict[str, Any]) -> Scenario:
+    return workbench.load("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+
+
+def decided(*objects: dict[str, Any], policy: str = "kueue-0.19") -> dict[str, Decision]:
+    scenario = load(*objects)
+    return {each.gang.name: each for each in workbench.schedule(scenario.gangs, scenario.snapshot, policy)}
+
+
+def nodes_of(decision: Decision) -> list[str]:
+    assert isinstance(decision.result, Placement), decision.result
+    return [pod.node for pod in decision.result.pods()]
+
+
+def said(decision: Decision) -> str:
+    assert isinstance(decision.result, Refusal)
+    (reason,) = decision.result.reasons
+    assert reason.code == "kueue-pending"
+    return reason.message
+
+
+def test_a_required_rack_takes_one_rack_and_ranks_follow_its_nodes() -> None:
+    found = decided(*cluster(queue("team", "8")), job("a", "team", 4, topologyRequest={"required": RACK}))
+    assert nodes_of(found["a"]) == ["n0", "n0", "n1", "n1"]
+    assert found["a"].result.hypernode == "r0"
+
+
+def test_quota_is_looked_at_before_the_nodes_are() -> None:
+    found = decided(*cluster(queue("team", "3")), job("a", "team", 2), job("b", "team", 2))
+    assert found["a"].placed
+    assert said(found["b"]).endswith("insufficient unused quota for cpu in flavor gpu, 1 more needed")
+
+
+def test_a_queue_borrows_what_its_cohort_leaves_unused() -> None:
+    lenders = [queue("team", "1", "all"), queue("other", "3", "all")]
+    assert decided(*cluster(*lenders), job("a", "team", 4))["a"].placed
+    alone = decided(*cluster(queue("team", "1")), job("a", "team", 4))["a"]
+    assert "> maximum capacity (1)" in said(alone)
+
+
+def test_room_on_the_nodes_is_looked_at_after_the_quota() -> None:
+    found = decided(*cluster(queue("team", "100")), job("a", "team", 5, topologyRequest={"required": RACK}))
+    text = 'topology "one" allows to fit only 4 out of 5 pod(s)'
+    assert said(found["a"]) == f"couldn't assign flavors to pod set main: {text}"
+
+
+def test_fewer_pods_are_admitted_if_the_workload_lets_it() -> None:
+    found = decided(*cluster(queue("team", "3")), job("a", "team", 4, minCount=2))
+    assert len(nodes_of(found["a"])) == 3
+
+
+def test_domains_above_the_node_are_filled_by_name() -> None:
+    wish = {"required": RACK}
+    found = decided(*cluster(queue("team", "8"), levels=(RACK,)), job("a", "team", 3, topologyRequest=wish))
+    assert nodes_of(found["a"]) == ["n0", "n0", "n1"]
+
+
+def test_an_unknown_queue_is_named() -> None:
+    found = decided(*cluster(queue("team", "8")), job("a", "elsewhere", 1))
+    assert said(found["a"]) == "LocalQueue default/elsewhere doesn't exist"
+
+
+def test_the_victims_of_a_preemption_are_named() -> None:
+    policy = {"withinClusterQueue": "LowerPriority"}
+    assignment = {"levels": [HOST], "domains": [{"values": ["n0"], "count": 2}]}
+    sets = [{"name": "main", "count": 2, "flavors": {"cpu": "gpu"}, "resourceUsage": {"cpu": "2"}}]
+    sets[0]["topologyAssignment"] = assignment
+    conditions = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    low = job("low", "team", 2)
+    low["status"] = {"admission": {"clusterQueue": "team", "podSetAssignments": sets}, "conditions": conditions}
+    high = job("high", "team", 2)
+    high["spec"]["priority"] = 5
+    found = decided(*cluster(queue("team", "2", preemption=policy)), low, high)
+    assert said(found["high"]).endswith("Pending the preemption of 1 workload(s) (default/low)")
+
+
+@pytest.mark.parametrize("policy", ["kueue-0.19", "volcano"])
+def test_pods_behind_the_topology_gate_go_where_their_workload_was_assigned(policy: str) -> None:
+    assignment = {"levels": [HOST], "domains": [{"values": [host], "count": 1} for host in ("n3", "n1")]}
+    sets = [{"name": "main", "count": 2, "flavors": {"cpu": "gpu"}, "resourceUsage": {"cpu": "2"}}]
+    sets[0]["topologyAssignment"] = assignment
+    held = job("held", "team", 2, topologyRequest={"required": RACK, "podIndexLabel": "index"})
+    conditions = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    held["status"] = {"admission": {"clusterQueue": "team", "podSetAssignments": sets}, "conditions": conditions}
+    pods = []
+    for index in range(2):
+        metadata = {
+            "name": f"p{index}",
+            "labels": {"kueue.x-k8s.io/podset": "main", "index": str(index)},
+            "annotations": {"kueue.x-k8s.io/workload": "held"},
+        }
+        spec = {**pod_set()["template"]["spec"], "schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
+        spec["schedulerName"] = "volcano"
+        pods.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    found = decided(*cluster(queue("team", "2")), held, *pods, policy=policy)
+    assert {name: nodes_of(each) for name, each in found.items()} == {"p0": ["n3"], "p1": ["n1"]}
+
+
+def test_without_cluster_queues_every_gang_is_placed_in_turn() -> None:
+    found = decided(*cluster(), job("a", "team", 8), job("b", "team", 8, cpu="2"))
+    assert found["a"].placed and not found["b"].placed
+
+
+def test_a_simulation_in_sessions_waits_for_quota() -> None:
+    scenario = load(*cluster(queue("team", "2")), job("a", "team", 2), job("b", "team", 2))
+    jobs = [SimulatedJob(gang, 0.0, 10.0) for gang in scenario.gangs]
+    result = Simulation(scenario.snapshot, "kueue-0.19", jobs, discipline="session").run().result()
+    assert [attempt.start_s for attempt in result.attempts] == [0.0, 10.0]
