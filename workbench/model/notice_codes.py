@@ -82,6 +82,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "group-search-cut-short": "The nodes of a GPU group hold it, but others might be fewer, fuller or faster.",
         "jobs-without-gpus": "Jobs of a log ask for no GPU; they are left out.",
         "jobs-without-times": "Jobs of a log have no submission, no start or no end; they are left out.",
+        "kube-groups-not-read": "The policy does not read a topology key or CompositePodGroup of kube-scheduler.",
         "machine-too-large": "A GPU policy does not search machines of this size and takes the lowest free GPUs.",
         "namespace-labels-not-read": "Affinity selects namespaces by labels; only their names are known.",
         "no-gpu-group": "Pods of the gang have no labels of a GPU group; each pod is placed by itself.",

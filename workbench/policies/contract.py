@@ -63,6 +63,9 @@ class SchedulerTraits:
     sub_groups : bool
         Whether it gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no sub-groups,
         with a warning.
+    kube_groups : bool
+        Whether it reads the topology key of a gang's PodGroup of scheduling.k8s.io and the CompositePodGroups above it;
+        otherwise the gang is placed by its minimum alone, with a warning.
     gang_groups : bool
         Whether it decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`); otherwise
         each is placed by itself, with a warning.
@@ -86,6 +89,7 @@ class SchedulerTraits:
     reads_topology: bool = False
     sub_groups: bool = False
     gang_groups: bool = False
+    kube_groups: bool = False
     shares_gpus: bool = False
     reads_pods: bool = False
     best_effort_last: bool = True

@@ -178,6 +178,20 @@ def test_a_tree_waits_for_its_groups():
     assert said(decision.result.reasons) == ('waiting for composite pod group "root" tree to meet quorum',)
 
 
+def test_a_group_without_its_composite_waits():
+    refusal = place(gang("j", 2, wish=KubeGroup(given=True, parent="gone")), racks())
+    text = "failed to build hierarchy snapshot: composite pod group object not found in state for "
+    assert said(refusal.reasons) == (f"{text}compositepodgroup/d/gone",)
+
+
+def test_other_policies_say_that_they_do_not_read_the_group():
+    wish = by_rack(parent="root", parents=(KubeParent("root"),))
+    for name in ("kube-default", "volcano-1.15", "binpack"):
+        told = get_policy(name).place(gang("j", 2, wish=wish), racks().ledger()).warnings
+        text = f"{name} does not read the topology key rack and the CompositePodGroup root of the gang's PodGroup"
+        assert text in said(told)
+
+
 def test_pods_of_another_priority_than_their_group_are_an_error():
     role = Role("w", 2, {"cpu": 1000}, priority=3)
     wanted = Gang("d", "j", (role,), 2, kind="PodGroup", priority=7, extras=extras_of(by_rack()))

@@ -89,7 +89,7 @@ class GangTree:
                 gang.namespace,
                 min_count=needed,
                 topology_key=key,
-                parent=wish.parents[0].name if wish.parents else "",
+                parent=wish.parent,
                 priority=gang.priority,
                 preemption_policy=wish.preemption_policy,
                 falls_whole=wish.falls_whole,

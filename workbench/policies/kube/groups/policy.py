@@ -76,7 +76,9 @@ class KubeTopology(KubeDefault):
     """
 
     name = "kube-1.37-topology"
-    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True)
+    traits = SchedulerTraits(
+        retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True, kube_groups=True
+    )
 
     def __init__(self, parameters: KubeTopologyParameters) -> None:
         super().__init__(parameters)
