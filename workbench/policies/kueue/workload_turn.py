@@ -6,10 +6,12 @@ follows the replacement of a failed node.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.model.counted import counted
@@ -141,7 +143,7 @@ class WorkloadTurn:
             for (run, _), pods in zip(wanted, pod_sets, strict=True):
                 table = outcomes[pods.name][1]
                 nodes.update(zip(run.pods, table, strict=False))
-                taken += [DomainUsage((name,), pods.requests, 1) for name in table]
+                taken += [DomainUsage((name,), pods.requests, held) for name, held in Counter(table).items()]
             return nodes
         return {} if failure is None else failure
 
@@ -191,18 +193,17 @@ class WorkloadTurn:
         """
         gang, topology, demand = self.request.gang, self.request.snapshot.topology, self.request.demand
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
-        for pod, name in nodes.items():
-            node[pod] = topology.node(name)
+        index = {name: topology.node(name) for name in set(nodes.values())}
+        node[list(nodes)] = [index[name] for name in nodes.values()]
         placed = np.flatnonzero(node != UNPLACED)
-        for pod in placed.tolist():
-            role = int(gang.role_of_pod[pod])
-            if not demand.feasible(role)[node[pod]]:
-                where = topology.node_names[int(node[pod])]
-                text = (
-                    f"Kueue assigns {gang.pod(pod).name} to {where}, which does not take it: a leader is placed "
-                    "without a look at its own node selector, affinity and tolerations"
-                )
-                return Misfit(Notice("pods-without-place", text), warnings)
+        refused = [pod for role in demand.order for pod in self._refused(role, node)]
+        if refused:
+            where = topology.node_names[int(node[refused[0]])]
+            text = (
+                f"Kueue assigns {gang.pod(refused[0]).name} to {where}, which does not take it: a leader is placed "
+                "without a look at its own node selector, affinity and tolerations"
+            )
+            return Misfit(Notice("pods-without-place", text), warnings)
         progress = self.request.progress()
         for role in demand.order:
             progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
@@ -214,3 +215,11 @@ class WorkloadTurn:
                 return Misfit(short, warnings)
             why, warnings = (short, *why), (*warnings, short)
         return Assignment(node, dict.fromkeys(demand.order, why) if why else {}, warnings=warnings)
+
+    def _refused(self, role: int, node: npt.NDArray[np.int32]) -> list[int]:
+        """Pods of a role, by position, whose nodes do not accept them; `node` has the node of each pod, int32 (n,)."""
+        gang = self.request.gang
+        pods = np.arange(gang.role_start[role], gang.role_start[role + 1])
+        pods = pods[node[pods] != UNPLACED]
+        accepted = self.request.demand.restriction(role)
+        return [] if accepted is None else pods[accepted[node[pods]] == 0].tolist()
