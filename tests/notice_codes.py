@@ -46,7 +46,6 @@ REMEDIES: Mapping[str, str] = {
     "kueue-pending": "Raise the quota, let others of the queue or cohort end, or ask for fewer or smaller pods.",
     "larger-than-switch": "Use fewer pods than a switch has nodes, or switch-affinity without single-layer.",
     "left-out": "Let the function name a node for this pod, too.",
-    "left-over": "Let minAvailable be all pods, or make room: Kueue admits the largest count that fits.",
     "no-candidate": "Gather in a wider layer, prefer instead of demand, or use fewer pods.",
     "no-domain": "Allow a higher tier, use soft instead of hard, or use fewer or smaller pods.",
     "no-hypernode-per-job": "Wait for HyperNodes to be free of accelerator pods, or allow a higher tier.",
