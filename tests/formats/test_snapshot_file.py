@@ -151,6 +151,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             resource_version=draw(st.sampled_from(["", "7"])),
             gpu_milli=draw(st.sampled_from([0, 1, 999])),
             rules=draw(st.sampled_from([NO_RULES, EVERY_RULE])),
+            priority=draw(st.sampled_from([0, -5, 1000])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
