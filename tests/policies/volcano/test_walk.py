@@ -45,4 +45,5 @@ def test_a_hard_gang_is_placed_without_a_long_walk():
     place()
     answer, entries, modules = place()
     assert isinstance(answer, Assignment) and (answer.node >= 0).all()
-    assert entries <= 63 and len(modules) <= 30, sorted(modules)
+    # Two of them are hash and equality of the topology, by which what belongs to it is found.
+    assert entries <= 65 and len(modules) <= 30, sorted(modules)
