@@ -56,8 +56,8 @@ def rows() -> Iterator[dict[str, Any]]:
         as_yaml, as_json = Path(folder, "nodes.yaml"), Path(folder, "nodes.json")
         as_yaml.write_text(to_yaml(nodes))
         as_json.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-        yield _reading("YAML", as_yaml, "yaml.CSafeLoader, parsing only", _parse_yaml, 3e6)
-        yield _reading("JSON", as_json, "json.loads, parsing only", _parse_json, 1e6)
+        yield _reading("YAML", as_yaml, "yaml.CSafeLoader, parsing only", _parse_yaml, 1.5e6)
+        yield _reading("JSON", as_json, "json.loads, parsing only", _parse_json, 0.6e6)
         size = as_yaml.stat().st_size
         yield _row("write YAML", size, "yaml.CSafeDumper", lambda: to_yaml(nodes), lambda: _dump(nodes), 1e6)
 
@@ -93,7 +93,7 @@ def _row(
         "baseline": baseline,
         "baseline_us": statistics.median(pair[1] for pair in pairs) * 1e6,
         "goal_us": goal_us,
-        "goal_of": "p99",
+        "goal_of": "p50",
         "note": f"{size / 1e6:.1f} MB; p99 is the slowest of {REPEATS}",
         "fault": "",
     }

@@ -9,11 +9,15 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError
 
-_ROOT = Path(__file__).resolve().parents[2]
-_FOLDERS = [up / "shared" / "data" / "manifests-from-life" for up in _ROOT.parents[:2]]
-FOLDER = next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0])
+FOLDER = "manifests-from-life"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the folder ../shared/data/manifests-from-life is absent")
+
+@pytest.fixture
+def folder(public_data: Path) -> Path:
+    if not (public_data / FOLDER).is_dir():
+        pytest.skip(f"{FOLDER} is not among the public data")
+    return public_data / FOLDER
+
 
 #: By file: gangs, pods of each role of the first one, its minimum, and codes of its notices.
 WANT = {
@@ -43,8 +47,8 @@ SKETCHES = {
 
 
 @pytest.mark.parametrize("name", WANT)
-def test_a_manifest_becomes_its_gangs(name: str) -> None:
-    scenario = wb.load(FOLDER / f"{name}.yaml", any_scheduler=True)
+def test_a_manifest_becomes_its_gangs(folder: Path, name: str) -> None:
+    scenario = wb.load(folder / f"{name}.yaml", any_scheduler=True)
     gangs, roles, minimum, codes = WANT[name]
     first = scenario.gangs[0]
     assert (len(scenario.gangs), scenario.ignored) == (gangs, {})
@@ -54,6 +58,6 @@ def test_a_manifest_becomes_its_gangs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SKETCHES)
-def test_a_sketch_says_what_is_missing(name: str) -> None:
+def test_a_sketch_says_what_is_missing(folder: Path, name: str) -> None:
     with pytest.raises(InputError, match=SKETCHES[name]):
-        wb.load(FOLDER / f"{name}.yaml")
+        wb.load(folder / f"{name}.yaml")

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
+from workbench.errors import InputError
+from workbench.formats.load import load
 from workbench.formats.manifests import read_manifests
 from workbench.formats.review import review_manifests
 from workbench.model.release import Release
@@ -52,3 +56,11 @@ spec: {template: {spec: {containers: [{name: c, image: i}]}}}
     (found,) = [one for one in review.findings(text) if one.subject == refused.key]
     assert found.message.startswith("spec.parallelism: wrong type or value (found text 'two'")
     assert found.numbers["line"] == 14
+
+
+@pytest.mark.parametrize("kind", ["{}", "[Job]", "3"])
+def test_a_kind_that_is_no_text_is_bad_input(kind: str) -> None:
+    text = f"apiVersion: batch/v1\nkind: {kind}\nmetadata: {{name: x}}\n"
+    for read in (lambda: load("-", stdin=text), lambda: review_manifests(read_manifests(["-"], stdin=text))):
+        with pytest.raises(InputError, match="kind: wrong type or value"):
+            read()

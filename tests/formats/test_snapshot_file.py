@@ -151,6 +151,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             resource_version=draw(st.sampled_from(["", "7"])),
             gpu_milli=draw(st.sampled_from([0, 1, 999])),
             rules=draw(st.sampled_from([NO_RULES, EVERY_RULE])),
+            priority=draw(st.sampled_from([0, -5, 1000])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -223,7 +224,7 @@ def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue",
         "terminating", "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
-        "gpu_group", "rules",
+        "gpu_group", "rules", "priority",
     }  # fmt: skip
 
 

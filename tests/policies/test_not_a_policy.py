@@ -34,7 +34,7 @@ def test_a_bare_function_is_no_policy() -> None:
     def place(gang: Any, ledger: Any) -> Any:
         return None
 
-    with pytest.raises(InputError, match=r"policy: not a policy \(found <function .*decorator workbench.policy"):
+    with pytest.raises(InputError, match=r"policy: not a policy \(found <function .*decorator @workbench.policy"):
         wb.compare(scenario.gangs, scenario.snapshot, policies=["gang", place])  # type: ignore[list-item]
     with pytest.raises(InputError, match="not a policy"):
         wb.place(scenario.gangs[0], scenario.snapshot, place)  # type: ignore[arg-type]

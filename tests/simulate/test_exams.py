@@ -50,7 +50,7 @@ def test_the_gang_burst_with_jitter_is_as_the_page_says(
         told.append(simulation.run().result().summary())
     assert np.mean([one["makespan_s"] for one in told]) / 60 == pytest.approx(minutes, abs=0.05)
     assert np.mean([one["gpu_use"] for one in told]) == pytest.approx(use, abs=5e-4)
-    assert len(EVERY_POLICY) == 20
+    assert len(EVERY_POLICY) == 23
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_every_instant_is_a_session(
 
 @pytest.mark.parametrize("name", ["binpack", "gang", "switch-affinity"])
 def test_a_policy_without_sessions_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"no session of its own .*expected allocate or volcano-1.13 or"):
+    with pytest.raises(InputError, match=r"no session of its own .*expected allocate or kueue-0.19 or volcano-1.13 or"):
         Simulation(SNAPSHOT, name, SHARED, discipline="session")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from workbench.cancel import reached
@@ -45,8 +46,9 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 _NO_KIND = "(no kind)"
 
-#: In a text with one of these the ends of keys cannot be counted; writers of JSON never produce them.
-_ODD = (b" :", b"\t:", b"\n:", b"\r:", b"\\u0022")
+#: A quote in other letters: in a text that has it the ends of keys cannot be counted. Writers of JSON never produce it.
+_QUOTE = b"\\u0022"
+_SPACES = tuple(b" \t\n\r")
 
 
 @dataclass(frozen=True)
@@ -226,11 +228,10 @@ def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
     """Raise InputError if a JSON text has duplicate keys, of which Python's JSON parser would keep the last."""
     # Every key ends in a quote and a colon. Written anew, the text has as many of them, or fewer if a key was lost.
     try:
-        written = b"" if any(odd in content for odd in _ODD) else orjson.dumps(data)
+        if (ends := _ends_of_keys(content)) >= 0 and ends == _ends_of_keys(orjson.dumps(data)):
+            return
     except orjson.JSONEncodeError:  # nested more deeply than it writes
-        written = b""
-    if written and content.count(b'":') == written.count(b'":'):
-        return
+        pass
 
     def pairs(found: list[tuple[str, Any]]) -> None:
         known: set[str] = set()
@@ -245,6 +246,14 @@ def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
         json.loads(content.decode("utf-8-sig"), object_pairs_hook=pairs)
     except RecursionError:
         raise InputError("nested too deeply in JSON", source=source, expected="fewer levels") from None
+
+
+def _ends_of_keys(content: bytes) -> int:
+    """Number of quotes before a colon in a JSON text; -1 if a space before a colon or an escape makes it uncertain."""
+    text = np.frombuffer(content, dtype=np.uint8)
+    before = text[np.flatnonzero(text == ord(":")) - 1]
+    odd = any(bool((before == space).any()) for space in _SPACES) or _QUOTE in content
+    return -1 if odd else int(np.count_nonzero(before == ord('"')))
 
 
 def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take) -> None:

@@ -7,7 +7,6 @@ Value classes get `_repr_html_` and `view` from the mixin `Displayed`; the drawi
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
 from typing import Any
 
 from workbench.errors import UnknownNameError
@@ -57,6 +56,9 @@ class _View:
         renderer = _renderer(owner)
         if renderer is None or renderer[1] is None:
             raise TypeError(f"{owner.__name__} has no view")
+        # Only now: it takes half of the time of `import workbench`.
+        from inspect import Parameter, signature
+
         draw = renderer[1]
         named = signature(draw)
         options = list(named.parameters.values())[1:]

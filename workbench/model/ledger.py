@@ -13,8 +13,8 @@ from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
 from workbench.model.free_gpus import capped_by_gpus, gpu_counts
 from workbench.model.gpu_shares import Milli, add_shares, free_milli, gpu_width, shared_words
+from workbench.model.pod_counts import PodCounts, PodKind
 from workbench.model.pod_labels import pod_labels
-from workbench.model.pods_on_nodes import PodKind, PodsOnNodes
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
@@ -111,7 +111,7 @@ class Ledger(Working):
         self.exclusive = snapshot.exclusive
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
-        self._pods: PodsOnNodes | None = None
+        self._pods: PodCounts | None = None
         self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares | _Pods] = []
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
@@ -378,14 +378,14 @@ class Ledger(Working):
         return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     @property
-    def pods(self) -> PodsOnNodes:
+    def pods(self) -> PodCounts:
         """How many pods of each kind every node holds, as rules of other pods select them.
 
         Counted from the first call on: pods that were placed before it are missing, so a scheduler that reads it does
         so before it places anything. Change it only by `add_pods` and `remove_pods`, or undo what was changed.
         """
         if self._pods is None:
-            self._pods = PodsOnNodes(self.topology.n_nodes)
+            self._pods = PodCounts(self.topology.n_nodes)
             for pod in self.snapshot.running:
                 if pod.node >= 0:
                     kind = PodKind.of(pod.namespace, pod.labels, pod.rules, terminating=pod.terminating)

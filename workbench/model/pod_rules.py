@@ -33,7 +33,16 @@ class PodSelector:
     namespace_labels: tuple[Requirement, ...] | None = None
 
     def selects(self, labels: Mapping[str, str], namespace: str, namespace_labels: Mapping[str, str]) -> bool:
-        """Whether a pod with these labels in this namespace, which has labels of its own, is selected."""
+        """Whether a pod with these labels in this namespace, which has labels of its own, is selected.
+
+        Parameters
+        ----------
+        labels : mapping of str to str
+            Labels of the pod.
+        namespace : str
+        namespace_labels : mapping of str to str
+            Labels of the namespace.
+        """
         if self.labels is None or not all(one.holds(labels) for one in self.labels):
             return False
         if namespace in self.namespaces:

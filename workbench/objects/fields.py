@@ -135,8 +135,9 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
     where : str
         Path of `data`, for error messages.
     """
+    field = child(where, key)
     for i, item in enumerate(get_list(data, key, where)):
-        path = f"{child(where, key)}[{i}]"
+        path = f"{field}[{i}]"
         if type(item) is not dict:
             raise wrong(path, item, "a mapping")
         yield path, item

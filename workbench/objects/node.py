@@ -67,23 +67,25 @@ def read_node(data: Mapping[str, Any]) -> Node:
     status = get_map(data, "status", "")
     spec = get_map(data, "spec", "")
     offered = "allocatable" if status.get("allocatable") is not None else "capacity"
-    taints = tuple(
-        Taint(get_text(item, "key", path), get_text(item, "value", path), get_text(item, "effect", path))
-        for path, item in get_maps(spec, "taints", "spec")
-    )
-    allocatable = read_resources(status, offered, "status")
-    check_amounts(allocatable, f"status.{offered}")
-    gpus = _gpus(allocatable, f"status.{offered}")
+    taints = _taints(spec) if spec.get("taints") is not None else ()
+    allocatable, gpus = _checked(tuple(read_resources(status, offered, "status").items()), f"status.{offered}")
     metadata = read_metadata(data, namespaced=False)
     return Node(
         metadata,
-        _shared(tuple(allocatable.items())),
+        allocatable,
         taints,
         get_bool(spec, "unschedulable", "spec"),
         _internal_ip(status),
         _gpus_built_in(status, gpus),
         npu_names(metadata.annotations),
         _not_ready(status),
+    )
+
+
+def _taints(spec: Mapping[str, Any]) -> tuple[Taint, ...]:
+    return tuple(
+        Taint(get_text(item, "key", path), get_text(item, "value", path), get_text(item, "effect", path))
+        for path, item in get_maps(spec, "taints", "spec")
     )
 
 
@@ -116,9 +118,14 @@ def _gpus_built_in(status: Mapping[str, Any], gpus: Mapping[str, int]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _shared(amounts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
-    """One mapping object for equal resource amounts, shared by all nodes that have them, to save memory."""
-    return dict(amounts)
+def _checked(amounts: tuple[tuple[str, int], ...], where: str) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """What a node offers, and the GPU resources among it, after the checks.
+
+    Nodes with equal amounts share the result, to save time and memory.
+    """
+    offered = dict(amounts)
+    check_amounts(offered, where)
+    return offered, _gpus(offered, where)
 
 
 def _internal_ip(status: Mapping[str, Any]) -> str:

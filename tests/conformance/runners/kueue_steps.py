@@ -13,7 +13,7 @@ from tests.conformance.runners import kueue_values as read
 from workbench.policies.kueue.balanced import best_balance, prune, spread
 from workbench.policies.kueue.domain_counts import DomainCounts
 from workbench.policies.kueue.domain_sets import entropy_order, smallest_set
-from workbench.policies.kueue.domain_tree import DomainTree
+from workbench.policies.kueue.level_tree import LevelTree
 from workbench.policies.kueue.orders import Domains
 from workbench.policies.kueue.query import PlacementQuery
 
@@ -72,7 +72,7 @@ def _given(rows: list[Json], least_free: bool = False, by_affinity: bool = False
     levels = list(_levels(rows))
     paths = tuple(tuple(tuple(row["path"]) for _, row in level) for level in levels)
     parents = tuple(np.array([above for above, _ in level], dtype=np.int64) for level in levels)
-    tree = DomainTree.of(paths, parents)
+    tree = LevelTree.of(paths, parents)
     counts = DomainCounts.zeros(tree)
     for each, level in enumerate(levels):
         for name, column in _COUNTS.items():
@@ -113,7 +113,7 @@ def order(given: dict[str, Any], want: dict[str, Any]) -> None:
 def compare_paths(given: dict[str, Any], want: dict[str, Any]) -> None:
     """The sign of a comparison of two paths."""
     paths = (tuple(given["a"]), tuple(given["b"]))
-    tree = DomainTree.of((paths,), (np.zeros(2, dtype=np.int64),))
+    tree = LevelTree.of((paths,), (np.zeros(2, dtype=np.int64),))
     first, second = tree.rank[0].tolist()
     assert (0 if paths[0] == paths[1] else 1 if first > second else -1) == want["sign"]
 

@@ -7,9 +7,9 @@ from typing import Any
 from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
 from workbench.policies.kueue.assignments import node_of
-from workbench.policies.kueue.domain_tree import is_inside
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, is_node_of_flavor
 from workbench.policies.kueue.leaves import leaf_id
+from workbench.policies.kueue.level_tree import is_inside
 from workbench.policies.kueue.values import Flavor, PodSet
 
 

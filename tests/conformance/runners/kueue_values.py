@@ -11,14 +11,14 @@ from workbench.objects.quantity import to_base_units
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import (
     Assignment,
+    DomainUsage,
     Flavor,
-    Node,
+    KueueNode,
     Outcome,
     PodSet,
     PreferredTerm,
     SliceLayer,
     TopologyRequest,
-    Usage,
 )
 
 __all__ = [
@@ -58,9 +58,9 @@ def gates(given: Mapping[str, bool]) -> Gates:
     return Gates.of(given)
 
 
-def node(given: Json) -> Node:
+def node(given: Json) -> KueueNode:
     taints = tuple(Taint(each["key"], each["value"], each["effect"]) for each in given["taints"])
-    return Node(
+    return KueueNode(
         given["name"], given["labels"], amounts(given["allocatable"]), taints, given["ready"], given["unschedulable"]
     )
 
@@ -99,8 +99,8 @@ def outcomes(found: Mapping[str, Outcome]) -> Json:
     return {name: {"assignment": written(each.assignment), "reason": each.reason} for name, each in found.items()}
 
 
-def usage(given: Json) -> Usage:
-    return Usage(tuple(given["values"]), amounts(given["requests"]), given["count"])
+def usage(given: Json) -> DomainUsage:
+    return DomainUsage(tuple(given["values"]), amounts(given["requests"]), given["count"])
 
 
 def pod_set(given: Json) -> PodSet:

@@ -19,8 +19,8 @@ from workbench.errors import InputError
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import Requirement, Taint, Toleration
 from workbench.model.placement import Placement, Refusal
+from workbench.model.pod_counts import Count
 from workbench.model.pod_rules import PodAffinityTerm, PodRules, PodSelector, SpreadConstraint
-from workbench.model.pods_on_nodes import Count
 from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 

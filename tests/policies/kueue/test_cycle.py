@@ -18,7 +18,7 @@ from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate
 from workbench.policies.kueue.quota import quota_nodes
-from workbench.policies.kueue.values import Node
+from workbench.policies.kueue.values import KueueNode
 
 HOST = "kubernetes.io/hostname"
 CPU = ("f", "cpu")
@@ -29,9 +29,10 @@ def group(amount: int, *flavors: str, borrowing: int | None = None, lending: int
     return (tuple(FlavorQuotas(name, {"cpu": quota}) for name in flavors or ("f",)),)
 
 
-def nodes(count: int, cpu: int = 4, **labels: str) -> list[Node]:
+def nodes(count: int, cpu: int = 4, **labels: str) -> list[KueueNode]:
     return [
-        Node(f"n{i}", {HOST: f"n{i}", "rack": f"r{i // 2}", **labels}, {"cpu": cpu, "pods": 100}) for i in range(count)
+        KueueNode(f"n{i}", {HOST: f"n{i}", "rack": f"r{i // 2}", **labels}, {"cpu": cpu, "pods": 100})
+        for i in range(count)
     ]
 
 

@@ -11,7 +11,7 @@ from tests.choice import choices
 from tests.profiles import max_examples
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
 from workbench.policies.kueue.gates import Gates
-from workbench.policies.kueue.values import Flavor, Node, PodSet, SliceLayer, TopologyRequest
+from workbench.policies.kueue.values import Flavor, KueueNode, PodSet, SliceLayer, TopologyRequest
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("block", "rack", HOST)
@@ -21,7 +21,7 @@ FLAVOR = Flavor("f", "default")
 def random_nodes(rng):
     """Nodes with a few cores each; a value of a label does not say which rack is inside which block."""
     return [
-        Node(
+        KueueNode(
             f"n{i}",
             {"block": rng.choice("ab"), "rack": rng.choice("xyz"), HOST: f"n{i}"},
             {"cpu": rng.randint(0, 6), "pods": rng.randint(1, 8)},
@@ -148,7 +148,7 @@ def test_what_is_added_and_removed_leaves_no_trace(rng):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_preferred_request_for_less_than_a_slice_is_refused_where_upstream_crashes(count):
-    nodes = [Node("n", dict.fromkeys(("block", "rack"), "a") | {HOST: "n"}, {"cpu": 8, "pods": 8})]
+    nodes = [KueueNode("n", dict.fromkeys(("block", "rack"), "a") | {HOST: "n"}, {"cpu": 8, "pods": 8})]
     request = TopologyRequest(preferred="rack", slices=(SliceLayer("rack", 4),))
     pod_set = PodSet("p", count, {"cpu": 1}, request)
     outcome = FlavorSnapshot(LEVELS, FLAVOR, nodes, Gates(TASBalancedPlacement=True)).place([pod_set])["p"]

@@ -152,3 +152,45 @@ def test_a_simulation_in_sessions_waits_for_quota() -> None:
     jobs = [SimulatedJob(gang, 0.0, 10.0) for gang in scenario.gangs]
     result = Simulation(scenario.snapshot, "kueue-0.19", jobs, discipline="session").run().result()
     assert [attempt.start_s for attempt in result.attempts] == [0.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        ({"required": "no.such/level"}, 'Flavor "gpu" does not contain the requested level'),
+        (
+            {"podSetSliceRequiredTopology": "no.such/level", "podSetSliceSize": 2},
+            "does not contain the requested level",
+        ),
+        (
+            {
+                "podsetSliceRequiredTopologyConstraints": [
+                    {"topology": RACK, "size": 4},
+                    {"topology": HOST, "size": 3},
+                ]
+            },
+            "additional slice layer size 3 must evenly divide parent layer size 4",
+        ),
+        (
+            {
+                "podsetSliceRequiredTopologyConstraints": [
+                    {"topology": HOST, "size": 4},
+                    {"topology": RACK, "size": 2},
+                ]
+            },
+            f"additional slice layer topology {RACK} must be at a lower level than {HOST}",
+        ),
+    ],
+)
+def test_an_impossible_request_has_upstreams_words(request_: dict[str, Any], text: str) -> None:
+    found = decided(*cluster(queue("team", "8")), job("a", "team", 4, topologyRequest=request_))
+    assert text in said(found["a"])
+
+
+def test_contradicting_annotations_are_refused_in_upstreams_words() -> None:
+    annotations = {f"kueue.x-k8s.io/podset-{how}-topology": RACK for how in ("required", "preferred")}
+    metadata = {"name": "p", "annotations": annotations, "labels": {"kueue.x-k8s.io/queue-name": "team"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_set()["template"]["spec"]}
+    scenario = load(*cluster(queue("team", "8")), pod)
+    assert [notice.subject for notice in scenario.refused] == ["Pod default/p"]
+    assert "must not contain more than one topology annotation" in scenario.refused[0].message

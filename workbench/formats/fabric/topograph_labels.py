@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,8 +70,10 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
     Source: topograph, docs/reference "Node labels and annotations", releases 0.1 and 1.0; docs/engines/k8s.
     """
     labels = {name: node.metadata.labels for name, node in cluster.nodes.items()}
+    # Most clusters have none of these keys: which there are is asked once, not of every node for every key.
+    present = set[str]().union(*labels.values())
     found = [
-        (_chains(labels, _keys(family, labels.values())), _levels_of(labels, family.accelerators))
+        (_chains(labels, _keys(family, present)), _levels_of(labels, filter(present.__contains__, family.accelerators)))
         for family in FAMILIES
     ]
     # Families share the key of the NVLink domains: the switches tell which one it is.
@@ -88,12 +90,11 @@ def _levels_of(labels: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> 
     return [(key, of_node) for key, of_node in levels if of_node]
 
 
-def _keys(family: LabelFamily, labels: Iterable[Mapping[str, str]]) -> list[str]:
-    """Label keys of the switch tiers, closest first, including numbered keys that the nodes have."""
+def _keys(family: LabelFamily, present: Collection[str]) -> list[str]:
+    """Label keys of the switch tiers, closest first, including numbered keys among those that the nodes have."""
     if not family.switches[0].endswith("-"):
-        return list(family.switches)
+        return list(family.switches) if family.switches[0] in present else []
     pattern = re.compile(re.escape(family.switches[0]) + r"(0|[1-9][0-9]{0,3})\Z", re.ASCII)
-    present = {key for found in labels for key in found if key.startswith(family.switches[0])}
     return [m[0] for m in sorted(filter(None, map(pattern.match, present)), key=lambda m: int(m[1]))]
 
 

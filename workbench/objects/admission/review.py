@@ -94,6 +94,8 @@ def is_reviewed(data: Mapping[str, Any]) -> bool:
     wrong group.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    if type(kind) is not str:
+        return False
     return (
         top_owner_reader(data) is not None
         or (group, kind) in REVIEWED_KINDS

@@ -71,7 +71,15 @@ def schedule_alike(
 
 
 def independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) -> bool:
-    """Whether neither the pod's rules nor those of any other pod relate it to other pods."""
+    """Whether neither the pod's rules nor those of any other pod relate it to other pods.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    """
     if shape.rules.spread or shape.rules.names_pods or default_constraints(shape, settings):
         return False
     for kind, _ in cluster.pods.with_rules():

@@ -59,7 +59,16 @@ def _first_label(nodes: KubeNodes, keys: Sequence[str]) -> Ints:
 
 
 def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
-    """Index of a pod's nominated node; None if it is none of the candidates, or unknown."""
+    """Index of a pod's nominated node; None if it is none of the candidates, or unknown.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    candidates : ndarray of shape (k,), int32
+        Indices of the nodes.
+    name : str
+        Name of the node.
+    """
     return next((i for i in candidates.tolist() if nodes.names[i] == name), None)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.model.labels import FilterCache, NodeFilter, NodeLabels, NodeTaints, Toleration
 from workbench.model.ledger import Ledger
-from workbench.model.pods_on_nodes import PodsOnNodes
+from workbench.model.pod_counts import PodCounts
 from workbench.model.resources import ASSUMED, request_vector
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value, Working
@@ -132,7 +132,7 @@ class KubeCluster(Working):
         Base units, in the columns of the nodes; a pod counts 1 in the column pods.
     assumed : ndarray of shape (n, 2), int64
         CPU and memory that scores assume beyond `requested` for containers without a request.
-    pods : PodsOnNodes
+    pods : PodCounts
     start : int
         Place in the order of nodes at which the next search starts, if only a share of the nodes is looked at.
     """
@@ -145,7 +145,7 @@ class KubeCluster(Working):
     ) -> None:
         self.nodes = nodes
         self.start = 0
-        self.pods = PodsOnNodes(nodes.n, namespaces)
+        self.pods = PodCounts(nodes.n, namespaces)
         self.requested = np.zeros_like(nodes.allocatable)
         self.assumed = np.zeros((nodes.n, len(ASSUMED)), dtype=np.int64)
         self._rows: dict[PodShape, tuple[Longs, Longs, tuple[str, ...]]] = {}

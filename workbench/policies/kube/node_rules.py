@@ -40,20 +40,48 @@ def filter_closed(nodes: KubeNodes, statuses: NodeStatuses) -> None:
 
 
 def filter_unschedulable(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
-    """Fail cordoned nodes, unless the pod tolerates the taint of such nodes."""
+    """Fail cordoned nodes, unless the pod tolerates the taint of such nodes.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
     if nodes.unschedulable.any() and not any(each.covers(_CORDONED) for each in shape.filter.tolerations):
         told = Status(Code.UNRESOLVABLE, ("node(s) were unschedulable",))
         statuses.fail(nodes.unschedulable[statuses.nodes], told)
 
 
 def filter_taints(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
-    """Fail nodes with a taint NoSchedule or NoExecute that the pod does not tolerate."""
+    """Fail nodes with a taint NoSchedule or NoExecute that the pod does not tolerate.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
     told = Status(Code.UNRESOLVABLE, ("node(s) had untolerated taint(s)",))
     statuses.fail(~matches_taints(nodes, shape)[statuses.nodes], told)
 
 
 def filter_affinity(nodes: KubeNodes, shape: PodShape, settings: KubeSettings, statuses: NodeStatuses) -> None:
-    """Fail nodes that the pod's node selector, its required node affinity or the configured one do not accept."""
+    """Fail nodes that the pod's node selector, its required node affinity or the configured one do not accept.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
     accepted = matches_affinity(nodes, shape)
     if settings.added_affinity:
         accepted = accepted & nodes.selected(NodeFilter(any_of=settings.added_affinity))
@@ -75,6 +103,14 @@ def taint_scores(nodes: KubeNodes, shape: PodShape, at: Ints) -> Longs:
     """Normalised score of TaintToleration on some nodes, int64 (m,): best where the fewest soft taints are untolerated.
 
     A taint is soft if its effect is PreferNoSchedule.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    at : ndarray of shape (m,), int32
+        Indices of the nodes.
     """
     avoided = nodes.avoided(shape.filter.tolerations)
     counts = np.zeros(len(at), dtype=np.int64) if avoided is None else avoided[at]
@@ -85,6 +121,15 @@ def affinity_scores(nodes: KubeNodes, shape: PodShape, settings: KubeSettings, a
     """Normalised score of NodeAffinity on some nodes, int64 (m,): by the weights of the preferred terms they match.
 
     None: the plugin is skipped, because there is no preferred term.
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    at : ndarray of shape (m,), int32
+        Indices of the nodes.
     """
     preferences = (*settings.added_preferences, *shape.rules.preferred_nodes)
     if not preferences:

@@ -142,7 +142,17 @@ def schedule_pod(
 
 
 def filter_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings) -> NodeStatuses:
-    """Ask every filter about a pod on some nodes; parameters as for `schedule_pod`."""
+    """Ask every filter about a pod on some nodes; parameters as for `schedule_pod`.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    candidates : ndarray of shape (k,), int32
+        Indices of the nodes.
+    settings : KubeSettings
+    """
     statuses = NodeStatuses(candidates)
     for statuses.plugin, filter_nodes in FILTERS.items():
         filter_nodes(cluster, shape, settings, statuses)
@@ -150,7 +160,17 @@ def filter_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings
 
 
 def passes(cluster: KubeCluster, shape: PodShape, node: int, settings: KubeSettings) -> Status:
-    """The filters' status of a pod on one node."""
+    """The filters' status of a pod on one node.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    node : int
+        Index of the node.
+    settings : KubeSettings
+    """
     return filter_pod(cluster, shape, np.array([node], dtype=np.int32), settings).of(0)
 
 

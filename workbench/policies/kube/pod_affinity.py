@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.pod_counts import Count
 from workbench.model.pod_rules import PodAffinityTerm
-from workbench.model.pods_on_nodes import Count
 from workbench.policies.kube.cluster import KubeCluster, KubeNodes
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
@@ -27,7 +27,16 @@ _EXISTING = Status(Code.UNSCHEDULABLE, ("node(s) didn't satisfy existing pods an
 
 
 def filter_pod_affinity(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses) -> None:
-    """Fail nodes that break the pod's required affinity or anti-affinity, or the anti-affinity of pods there."""
+    """Fail nodes that break the pod's required affinity or anti-affinity, or the anti-affinity of pods there.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
     nodes, at = cluster.nodes, statuses.nodes
     rules = shape.resolved
     if rules.affinity:
@@ -69,6 +78,15 @@ def pod_affinity_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSet
 
     Preferred terms of the pod, and required and preferred terms of pods in the cluster that select it, add their
     weights to every node of the domain. None: the plugin is skipped, because no term meets a pod.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    at : ndarray of shape (m,), int32
+        Indices of the nodes.
     """
     nodes, rules = cluster.nodes, shape.resolved
     prefers = bool(rules.preferred_affinity or rules.preferred_anti_affinity)

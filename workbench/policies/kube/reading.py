@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
+from workbench.model.pod_counts import NAMESPACE_NAME
 from workbench.model.pod_rules import PodRules
-from workbench.model.pods_on_nodes import NAMESPACE_NAME
 
 __all__ = ["minimum", "not_expressed", "pod_order", "priorities_differ"]
 

@@ -32,6 +32,15 @@ def filter_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, st
     """Fail the nodes without room for a pod, each with every resource that is short.
 
     A request above a node's allocatable amount cannot be helped by evicting pods.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
     """
     nodes, rows = cluster.nodes, statuses.nodes
     row, _, _ = cluster.rows(shape)
@@ -74,7 +83,17 @@ def _filtered(shape: PodShape, settings: KubeSettings) -> list[str]:
 
 
 def fit_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints) -> Longs:
-    """Score of NodeResourcesFit on each of some nodes, int64 of shape (m,), by the configured strategy."""
+    """Score of NodeResourcesFit on each of some nodes, int64 of shape (m,), by the configured strategy.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    nodes : ndarray of shape (m,), int32
+        Indices of the nodes.
+    """
     total, weights = np.zeros(len(nodes), dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
     for name, weight in settings.resources:
         amounts = _amounts(cluster, shape, name, nodes, assumed=True)
@@ -123,6 +142,15 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
     """Score of NodeResourcesBalancedAllocation on each of some nodes: int64 of shape (m,).
 
     None: the plugin is skipped, because the pod requests none of the resources.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    nodes : ndarray of shape (m,), int32
+        Indices of the nodes.
     """
     if not any(shape.requests.get(name) for name, _ in settings.balanced):
         return None

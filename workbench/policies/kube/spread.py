@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.labels import Requirement
+from workbench.model.pod_counts import Count
 from workbench.model.pod_rules import PodSelector, SpreadConstraint
-from workbench.model.pods_on_nodes import Count
 from workbench.policies.kube.cluster import KubeCluster, KubeNodes
 from workbench.policies.kube.node_rules import matches_affinity, matches_taints
 from workbench.policies.kube.settings import SYSTEM_SPREAD, KubeSettings
@@ -31,7 +31,16 @@ _LABEL = f"{_SKEW} (missing required label)"
 
 
 def filter_spread(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses) -> None:
-    """Fail nodes on which a pod would break one of its hard constraints, or that lack the label of one."""
+    """Fail nodes on which a pod would break one of its hard constraints, or that lack the label of one.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
     nodes = cluster.nodes
     constraints = [each for each in shape.resolved.spread if each.hard]
     if not constraints:
@@ -58,6 +67,15 @@ def spread_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     """Normalised score of PodTopologySpread on the feasible nodes `at`, int64 (m,): best where the fewest pods are.
 
     None: the plugin is skipped, because the pod has no soft constraint.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    settings : KubeSettings
+    at : ndarray of shape (m,), int32
+        Indices of the nodes.
     """
     nodes = cluster.nodes
     own = bool(shape.resolved.spread)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.node_keys import HOSTNAME_LABEL
-from workbench.policies.kueue.domain_tree import Path
 from workbench.policies.kueue.leaves import Leaves, leaf_id
+from workbench.policies.kueue.level_tree import Path
 from workbench.policies.kueue.query import PlacementQuery
 from workbench.policies.kueue.values import Assignment, PodSet, TopologyRequest
 
@@ -32,7 +32,16 @@ Longs = npt.NDArray[np.int64]
 
 
 def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
-    """The assignment of pods to leaves, sorted by path; `count` has the pods of every leaf of the tree."""
+    """The assignment of pods to leaves, sorted by path.
+
+    Parameters
+    ----------
+    leaves : Leaves
+    chosen : ndarray of shape (m,), int64
+        Leaves, in any order; one may stand more than once.
+    count : ndarray of shape (n,), int64
+        Pods of every leaf of the tree; chosen leaves without pods are left out.
+    """
     rank = leaves.tree.rank[-1]
     used = np.unique(chosen[count[chosen] > 0])
     ordered = used[np.argsort(rank[used])].tolist()
@@ -40,7 +49,14 @@ def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
 
 
 def merge(leaves: Leaves, first: Assignment, second: Assignment) -> Assignment:
-    """Both assignments in one, sorted by path; pods of the same domain are added."""
+    """Both assignments in one, sorted by path; pods of the same domain are added.
+
+    Parameters
+    ----------
+    leaves : Leaves
+    first, second : Assignment
+        All of their domains exist.
+    """
     total: dict[Path, int] = {}
     for values, count in (*first.domains, *second.domains):
         total[values] = total.get(values, 0) + count

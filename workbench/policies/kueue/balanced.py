@@ -141,6 +141,18 @@ def prune(domains: Domains, query: PlacementQuery, level: int, first: int, end: 
     """Empty those of some siblings and of their children that hold fewer slices than a threshold.
 
     Those that hold fewer beside a leader can then take no leader.
+
+    Parameters
+    ----------
+    domains : Domains
+        Counts are changed.
+    query : PlacementQuery
+    level : int
+        Level of the siblings.
+    first, end : int
+        The siblings.
+    threshold : int
+        In slices.
     """
     if level < domains.tree.depth - 1:
         start = domains.tree.first_child[level]
@@ -169,10 +181,21 @@ def _drop(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, th
 def spread(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, threshold: int) -> Longs | None:
     """Give each of as few domains as possible the threshold, and the rest to the first of them.
 
+    Parameters
+    ----------
+    domains : Domains
+        Counts of the domains that get something are set to that.
+    query : PlacementQuery
+    level : int
+    chosen : ndarray of shape (m,), int64
+        Domains of that level to choose from.
+    threshold : int
+        In slices.
+
     Returns
     -------
-    ndarray of int64
-        The domains that got something, whose counts are set; None: the request cannot be spread so.
+    ndarray of shape (k,), int64
+        The domains that got something; None: the request cannot be spread so.
     """
     counts = domains.counts
     by_path = chosen[np.argsort(domains.tree.rank[level][chosen])]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.topology import Topology
 from workbench.model.value import Value
-from workbench.policies.kueue.domain_tree import DomainTree, Path
 from workbench.policies.kueue.leaves import Leaves
+from workbench.policies.kueue.level_tree import LevelTree, Path
 
 __all__ = ["ClusterLevels", "cluster_levels"]
 
@@ -99,10 +99,10 @@ def _levels(topology: Topology, closed: Mask) -> ClusterLevels:
         above = np.cumsum(new) - 1
         path = [heads[i] for i in above.tolist()]
         paths.append(tuple(heads))
-        domains.append(chosen)
+        domains.append(chosen.astype(np.int32))
     parents.append(above)
     paths.append(tuple([(*head, topology.node_names[node]) for head, node in zip(path, nodes.tolist(), strict=True)]))
-    tree = DomainTree(tuple(paths), tuple(parents), tuple([np.arange(len(level)) for level in paths]))
+    tree = LevelTree(tuple(paths), tuple(parents), tuple([np.arange(len(level)) for level in paths]))
     leaf_of = {leaf[-1]: i for i, leaf in enumerate(paths[-1])}
     outside = np.flatnonzero(~closed & ~inside).astype(np.int32)
     return ClusterLevels(Leaves(names, tree, leaf_of), tuple(tiers), tuple(domains), nodes, outside, problem)

@@ -21,9 +21,16 @@ Longs = npt.NDArray[np.int64]
 def descend(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
     """Distribute the request over the domains that were found and down to the leaves.
 
+    Parameters
+    ----------
+    domains : Domains
+        Counts are changed.
+    query : PlacementQuery
+    fit : FitDomains
+
     Returns
     -------
-    ndarray of int64
+    ndarray of shape (k,), int64
         Leaves that were visited; their counts are the pods and leaders that they got. Empty if the pods ran out of
         domains, as upstream's defect has it.
     """
@@ -36,12 +43,41 @@ def descend(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
 
 
 def fill_jointly(domains: Domains, query: PlacementQuery, level: int, ordered: Longs) -> Longs:
-    """Distribute the whole request over domains of one level, by slices."""
+    """Distribute the whole request over domains of one level, by slices.
+
+    Parameters
+    ----------
+    domains : Domains
+        Counts are changed.
+    query : PlacementQuery
+    level : int
+    ordered : ndarray of shape (m,), int64
+        Domains of that level, in the order in which they are filled.
+
+    Returns
+    -------
+    ndarray of shape (k,), int64
+        As `descend`, of this level.
+    """
     return _distribute(domains, level, ordered, query.n_slices, query.leaders, query.slice_size, query.least_free, True)
 
 
 def fill_each(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
-    """Distribute what each domain got over its own children, level by level down to the leaves."""
+    """Distribute what each domain got over its own children, level by level down to the leaves.
+
+    Parameters
+    ----------
+    domains : Domains
+        Counts are changed.
+    query : PlacementQuery
+    fit : FitDomains
+        Domains whose counts are what they got.
+
+    Returns
+    -------
+    ndarray of shape (k,), int64
+        As `descend`.
+    """
     counts, level, chosen = domains.counts, fit.level, fit.domains
     while level < domains.tree.depth - 1:
         size = query.slice_size if level < query.slice_level else query.inner_size(level + 1)

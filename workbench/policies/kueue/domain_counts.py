@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.policies.kueue.domain_tree import DomainTree
+from workbench.policies.kueue.level_tree import LevelTree
 from workbench.policies.kueue.query import PlacementQuery
 
 __all__ = ["DomainCounts", "count_upwards", "fit_counts", "recount"]
@@ -46,7 +46,7 @@ class DomainCounts:
     affinity: list[Longs] = field(default_factory=list)
 
     @classmethod
-    def zeros(cls, tree: DomainTree) -> DomainCounts:
+    def zeros(cls, tree: LevelTree) -> DomainCounts:
         """Counts of a tree whose domains hold nothing."""
 
         def empty() -> list[Longs]:
@@ -105,15 +105,24 @@ def fit_counts(free: Longs, requests: Mapping[int, int]) -> tuple[Longs, Longs]:
     return count, limiting
 
 
-def count_upwards(tree: DomainTree, query: PlacementQuery, counts: DomainCounts) -> None:
-    """Fill in the counts of all levels from those of the leaves."""
+def count_upwards(tree: LevelTree, query: PlacementQuery, counts: DomainCounts) -> None:
+    """Fill in the counts of all levels from those of the leaves.
+
+    Parameters
+    ----------
+    tree : LevelTree
+    query : PlacementQuery
+        Slices and leaders.
+    counts : DomainCounts
+        Those of the leaves are read, all others set.
+    """
     everything = tree.spans(0, 0, tree.size(0))
     inner = [query.inner_size(level) for level in range(tree.depth)]
     recount(tree, everything, 0, counts, query, inner)
 
 
 def recount(
-    tree: DomainTree,
+    tree: LevelTree,
     spans: Sequence[tuple[int, int]],
     top: int,
     counts: DomainCounts,
@@ -124,7 +133,7 @@ def recount(
 
     Parameters
     ----------
-    tree : DomainTree
+    tree : LevelTree
     spans : sequence of (int, int)
         Per level from `top` on, first index and end of the domains; each level's domains are the children of the
         level above.
@@ -155,7 +164,7 @@ def recount(
 
 
 def _sum_children(
-    tree: DomainTree, level: int, first: int, end: int, counts: DomainCounts, leaders: int, inner: int
+    tree: LevelTree, level: int, first: int, end: int, counts: DomainCounts, leaders: int, inner: int
 ) -> None:
     """Set the counts of the domains `first` to `end` of a level from those of their children."""
     if first == end:

@@ -38,7 +38,17 @@ class Greedy:
 
 
 def greedy(domains: Domains, level: int, chosen: Longs, slices: int, leaders: int) -> Greedy | None:
-    """Take domains of a level with most room first until the request is held; None if they do not hold it."""
+    """Take domains of a level with most room first until the request is held; None if they do not hold it.
+
+    Parameters
+    ----------
+    domains : Domains
+    level : int
+    chosen : ndarray of shape (m,), int64
+        Domains of that level to take from.
+    slices, leaders : int
+        The request.
+    """
     counts = domains.counts
     ordered = domains.with_leader_order(level, chosen)
     at, last_leader = 0, -1
@@ -194,7 +204,20 @@ class _States:
 
 
 def entropy_order(domains: Domains, level: int, chosen: Longs) -> Longs:
-    """Domains by leaders, slices beside a leader, and how evenly their pods are spread over their children."""
+    """Domains by leaders, slices beside a leader, and how evenly their pods are spread over their children.
+
+    Parameters
+    ----------
+    domains : Domains
+    level : int
+    chosen : ndarray of shape (m,), int64
+        Domains of that level.
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
+        The domains, most of each first; ties: the smallest path.
+    """
     counts = domains.counts
     rank = domains.tree.rank[level]
 

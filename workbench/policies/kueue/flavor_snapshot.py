@@ -12,18 +12,27 @@ import numpy as np
 
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.node_keys import HOSTNAME_LABEL
-from workbench.policies.kueue.domain_tree import Path
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
+from workbench.policies.kueue.level_tree import Path
 from workbench.policies.kueue.topology_snapshot import PODS, TopologySnapshot, usage_of
-from workbench.policies.kueue.values import Flavor, Node
+from workbench.policies.kueue.values import Flavor, KueueNode
 
 __all__ = ["FlavorSnapshot", "is_node_of_flavor", "usage_of"]
 
 
-def is_node_of_flavor(node: Node, node_labels: Mapping[str, str], levels: Sequence[str]) -> bool:
-    """Whether pods of a flavor may go to a node: it is ready and not cordoned, has the labels and a value per level."""
+def is_node_of_flavor(node: KueueNode, node_labels: Mapping[str, str], levels: Sequence[str]) -> bool:
+    """Whether pods of a flavor may go to a node: it is ready, not cordoned, and has all labels.
+
+    Parameters
+    ----------
+    node : KueueNode
+    node_labels : mapping of str to str
+        Labels of the flavor, which the node must have with these values.
+    levels : sequence of str
+        Labels of the topology, which the node must have with any value.
+    """
     if not node.ready or node.unschedulable:
         return False
     labels = node.labels
@@ -42,7 +51,7 @@ class FlavorSnapshot(TopologySnapshot):
         Node label keys, widest first.
     flavor : Flavor
         `flavor.topology` is the name of the topology in messages.
-    nodes : sequence of Node
+    nodes : sequence of KueueNode
         All nodes of the cluster; those that are no nodes of the flavor are left out.
     gates : Gates, optional
         None: the defaults.
@@ -51,7 +60,7 @@ class FlavorSnapshot(TopologySnapshot):
 
     Attributes
     ----------
-    nodes : tuple of tuple of Node
+    nodes : tuple of tuple of KueueNode
         Nodes of each leaf.
     """
 
@@ -59,11 +68,11 @@ class FlavorSnapshot(TopologySnapshot):
         self,
         levels: Sequence[str],
         flavor: Flavor,
-        nodes: Sequence[Node],
+        nodes: Sequence[KueueNode],
         gates: Gates | None = None,
         held: Sequence[tuple[str, Mapping[str, int]]] = (),
     ) -> None:
-        by_id: dict[str, list[Node]] = {}
+        by_id: dict[str, list[KueueNode]] = {}
         path_of: dict[str, Path] = {}
         by_host = levels[-1] == HOSTNAME_LABEL
         for node in nodes:

@@ -78,7 +78,17 @@ class GangSnapshot(TopologySnapshot):
         return LeafConditions(snapshot.labels.only(nodes), snapshot.taints.only(nodes))
 
     def pod_set(self, name: str, role: int, count: int, topology: TopologyRequest) -> PodSet:
-        """Pods of a role of the gang as a pod set."""
+        """Pods of a role of the gang as a pod set.
+
+        Parameters
+        ----------
+        name : str
+            Name of the pod set.
+        role : int
+            Index of the role in the gang.
+        count : int
+        topology : TopologyRequest
+        """
         demand, filters = self.request.demand, self.request.gang.roles[role].filter
         requests = {
             resource: int(amount)

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.model.node_keys import HOSTNAME_LABEL
 from workbench.model.value import Value
-from workbench.policies.kueue.domain_tree import DomainTree, Path
+from workbench.policies.kueue.level_tree import LevelTree, Path
 
 __all__ = ["Leaves", "leaf_id"]
 
@@ -28,14 +28,14 @@ class Leaves(Value):
     ----------
     levels : tuple of str
         Node label keys, widest first.
-    tree : DomainTree
+    tree : LevelTree
         The leaves are the domains of its last level.
     leaf_of : mapping of str to int
         Leaf of each id (`leaf_id`), in the order of the leaves.
     """
 
     levels: tuple[str, ...]
-    tree: DomainTree
+    tree: LevelTree
     leaf_of: Mapping[str, int]
 
     @classmethod
@@ -70,7 +70,7 @@ def leaf_id(values: Path) -> str:
     return ",".join(values)
 
 
-def _tree(path_of: Mapping[str, Path], depth: int) -> tuple[DomainTree, list[str]]:
+def _tree(path_of: Mapping[str, Path], depth: int) -> tuple[LevelTree, list[str]]:
     """The tree above leaves of which `path_of` has the path by id, and the ids in the order of the leaves.
 
     Domains are told apart by their joined values, as upstream does: two with one id are one domain.
@@ -92,4 +92,4 @@ def _tree(path_of: Mapping[str, Path], depth: int) -> tuple[DomainTree, list[str
         paths.append(tuple([path for _, path, _ in keyed]))
         order = [key for _, _, key in keyed]
         index = {key: i for i, key in enumerate(order)}
-    return DomainTree.of(tuple(paths), tuple(parents)), order
+    return LevelTree.of(tuple(paths), tuple(parents)), order

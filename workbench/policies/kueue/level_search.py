@@ -110,6 +110,18 @@ def take_in_order(
     """Positions of domains taken one after another until they hold `need`, and how much they do not hold.
 
     The last one, which could hold all of the rest, is exchanged for the best fit among those left.
+
+    Parameters
+    ----------
+    domains : Domains
+    level : int
+    ordered : ndarray of shape (m,), int64
+        Domains of that level.
+    count : ndarray of shape (m,), int64
+        What each of them holds.
+    need : int
+    least_free : bool
+        Take the last one as it comes, without a best fit.
     """
     upto = np.cumsum(count)
     last = int(np.searchsorted(upto, need))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.kueue.domain_counts import DomainCounts
-from workbench.policies.kueue.domain_tree import DomainTree
+from workbench.policies.kueue.level_tree import LevelTree
 
 __all__ = ["Domains"]
 
@@ -22,7 +22,7 @@ class Domains:
 
     Parameters
     ----------
-    tree : DomainTree
+    tree : LevelTree
     counts : DomainCounts
     least_free : bool
         Least free capacity first; False: most free first, and then the best fit.
@@ -30,7 +30,7 @@ class Domains:
         Largest preferred node affinity first.
     """
 
-    def __init__(self, tree: DomainTree, counts: DomainCounts, least_free: bool, by_affinity: bool) -> None:
+    def __init__(self, tree: LevelTree, counts: DomainCounts, least_free: bool, by_affinity: bool) -> None:
         self.tree = tree
         self.counts = counts
         self.least_free = least_free
@@ -89,7 +89,18 @@ class Domains:
         return int(found[np.argmin(count[found])]) if len(found) else 0
 
     def leader_first(self, level: int, domains: Longs, need: int, leaders: int, by_slices: bool) -> Longs:
-        """Domains with the first one in front that can take the leader and still leave room for `need` in total."""
+        """Domains with the first one in front that can take the leader and still leave room for all workers.
+
+        Parameters
+        ----------
+        level : int
+        domains : ndarray of shape (m,), int64
+            Domains of that level.
+        need, leaders : int
+            The request; without leaders the order stays.
+        by_slices : bool
+            `need` is in slices; False: in pods.
+        """
         if not leaders or len(domains) < 2:
             return domains
         plain, led = self.measures(by_slices)

@@ -18,9 +18,9 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.kueue.cluster_levels import ClusterLevels, cluster_levels
 from workbench.policies.kueue.gang_request import GangReading, read_gang
 from workbench.policies.kueue.gang_snapshot import GangSnapshot
-from workbench.policies.kueue.gang_turn import GangTurn, Misfit
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.story import Story
+from workbench.policies.kueue.workload_turn import Misfit, WorkloadTurn
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
@@ -87,7 +87,7 @@ class Kueue019(NodePolicy):
         story.reading(reading)
         cluster = GangSnapshot(request, levels, self.gates)
         cluster.observer = story.observer
-        turn = GangTurn(request, cluster, reading)
+        turn = WorkloadTurn(request, cluster, reading)
         found = turn.place()
         story.end(found.node if isinstance(found, Assignment) else None)
         if isinstance(found, Misfit):

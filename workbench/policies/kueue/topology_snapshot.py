@@ -26,7 +26,7 @@ from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.query import PlacementQuery, read_query, requested_level
 from workbench.policies.kueue.search import Observer, PlacementSearch
-from workbench.policies.kueue.values import Assignment, Flavor, Outcome, PodSet, Replacement, Usage
+from workbench.policies.kueue.values import Assignment, DomainUsage, Flavor, Outcome, PodSet, Replacement
 
 __all__ = ["PODS", "TopologySnapshot", "usage_of"]
 
@@ -85,15 +85,15 @@ class TopologySnapshot(Working, ABC):
         row = (self._capacity[leaf] - self._used[leaf]).tolist()
         return {name: row[column] for name, column in self._columns.items()}
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: DomainUsage) -> None:
         """Take resources of pods; a domain without a node is ignored."""
         self._hold(self._used, usage, 1)
 
-    def remove(self, usage: Usage) -> None:
+    def remove(self, usage: DomainUsage) -> None:
         """Give back what `add` took."""
         self._hold(self._used, usage, -1)
 
-    def fits(self, usages: Sequence[Usage]) -> bool:
+    def fits(self, usages: Sequence[DomainUsage]) -> bool:
         """Whether each of `usages` by itself fits into the free capacity, the number of pods on a node not counted.
 
         As upstream, which neither adds up what several pod sets take in one domain.
@@ -114,7 +114,7 @@ class TopologySnapshot(Working, ABC):
         pod_sets: Sequence[PodSet],
         *,
         simulate_empty: bool = False,
-        assumed: Sequence[Usage] = (),
+        assumed: Sequence[DomainUsage] = (),
         replacement: Replacement | None = None,
     ) -> dict[str, Outcome]:
         """Find an assignment for each pod set of one workload, in their order; the snapshot is not changed.
@@ -125,7 +125,7 @@ class TopologySnapshot(Working, ABC):
             Those that go to this flavor, in the order of the workload.
         simulate_empty : bool
             Place as if no workload held anything here.
-        assumed : sequence of Usage
+        assumed : sequence of DomainUsage
             What pod sets of the same workload were given on other flavors with the same nodes.
         replacement : Replacement, optional
             The workload's nodes that failed, and what its pod sets hold.
@@ -153,10 +153,19 @@ class TopologySnapshot(Working, ABC):
         self,
         workers: PodSet,
         leader: PodSet | None = None,
-        taken: Iterable[Usage] = (),
+        taken: Iterable[DomainUsage] = (),
         simulate_empty: bool = False,
     ) -> PlacementSearch:
-        """The search for the domains of a pod set, with its leader, beside what other pod sets have taken."""
+        """The search for the domains of a pod set, with its leader, beside what other pod sets have taken.
+
+        Parameters
+        ----------
+        workers : PodSet
+        leader : PodSet, optional
+        taken : iterable of DomainUsage
+        simulate_empty : bool
+            As in `place`.
+        """
         for each in (workers, *([leader] if leader else [])):
             self._learn(each.requests)
         free = self._capacity.copy() if simulate_empty else self._capacity - self._used
@@ -169,8 +178,8 @@ class TopologySnapshot(Working, ABC):
         return found
 
     def _place_group(
-        self, members: Sequence[PodSet], taken: Sequence[Usage], simulate_empty: bool
-    ) -> tuple[dict[str, Outcome], list[Usage]]:
+        self, members: Sequence[PodSet], taken: Sequence[DomainUsage], simulate_empty: bool
+    ) -> tuple[dict[str, Outcome], list[DomainUsage]]:
         """Answers for a pod set, or for a leader and its workers, and what they take."""
         workers, leader = _workers_and_leader(members)
         if self._grows(workers):
@@ -186,8 +195,8 @@ class TopologySnapshot(Working, ABC):
         return elastic and previous is not None and stale_value(self.leaves, previous) is None
 
     def _resize(
-        self, workers: PodSet, leader: PodSet | None, taken: Sequence[Usage], simulate_empty: bool
-    ) -> tuple[dict[str, Outcome], list[Usage]]:
+        self, workers: PodSet, leader: PodSet | None, taken: Sequence[DomainUsage], simulate_empty: bool
+    ) -> tuple[dict[str, Outcome], list[DomainUsage]]:
         """Keep the pods of a workload slice where they are, and place only those that are more."""
         previous = workers.previous
         assert previous is not None
@@ -210,11 +219,11 @@ class TopologySnapshot(Working, ABC):
         return answers, _taken(answers, members)
 
     def _replace_all(
-        self, members: Sequence[PodSet], replacement: Replacement, taken: Sequence[Usage], simulate_empty: bool
-    ) -> tuple[dict[str, Outcome], list[Usage]]:
+        self, members: Sequence[PodSet], replacement: Replacement, taken: Sequence[DomainUsage], simulate_empty: bool
+    ) -> tuple[dict[str, Outcome], list[DomainUsage]]:
         """Second placement of pod sets that lost a node, each by itself."""
         answers: dict[str, Outcome] = {}
-        usage: list[Usage] = []
+        usage: list[DomainUsage] = []
         for pods in members:
             held = replacement.assignments.get(pods.name)
             if held is None:
@@ -230,9 +239,9 @@ class TopologySnapshot(Working, ABC):
         pods: PodSet,
         held: Assignment,
         replacement: Replacement,
-        taken: Sequence[Usage],
+        taken: Sequence[DomainUsage],
         simulate_empty: bool,
-    ) -> tuple[Outcome, list[Usage]]:
+    ) -> tuple[Outcome, list[DomainUsage]]:
         """Place the pods of a failed node again, and what they take."""
         if replacement.owned_by_pod and self.gates.SkipReassignmentForPodOwnedWorkloads:
             return Outcome(held), []
@@ -258,7 +267,7 @@ class TopologySnapshot(Working, ABC):
             return Outcome(None, f"cannot find replacement assignment for unhealthy node: {node}"), []
         return Outcome(merge(self.leaves, rest, answer.assignment)), usage_of(pods, answer.assignment)
 
-    def _hold(self, table: Longs, usage: Usage, sign: int) -> None:
+    def _hold(self, table: Longs, usage: DomainUsage, sign: int) -> None:
         leaf = self.leaves.leaf_of.get(leaf_id(usage.values))
         if leaf is not None:
             amounts = {name: amount * usage.count for name, amount in usage.requests.items()}
@@ -279,9 +288,9 @@ class TopologySnapshot(Working, ABC):
         table[leaf, self._columns[PODS]] += sign * pods
 
 
-def usage_of(pod_set: PodSet, assignment: Assignment) -> list[Usage]:
+def usage_of(pod_set: PodSet, assignment: Assignment) -> list[DomainUsage]:
     """What the pods of an assignment hold, domain by domain."""
-    return [Usage(values, pod_set.requests, count) for values, count in assignment.domains]
+    return [DomainUsage(values, pod_set.requests, count) for values, count in assignment.domains]
 
 
 def _groups(pod_sets: Sequence[PodSet]) -> list[list[PodSet]]:
@@ -300,8 +309,8 @@ def _workers_and_leader(members: Sequence[PodSet]) -> tuple[PodSet, PodSet | Non
     return (second, first) if second.count > first.count else (first, second)
 
 
-def _taken(answers: Mapping[str, Outcome], members: Sequence[PodSet]) -> list[Usage]:
-    usage: list[Usage] = []
+def _taken(answers: Mapping[str, Outcome], members: Sequence[PodSet]) -> list[DomainUsage]:
+    usage: list[DomainUsage] = []
     for pods in members:
         outcome = answers.get(pods.name)
         if outcome is not None and outcome.assignment is not None:

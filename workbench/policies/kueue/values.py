@@ -16,22 +16,22 @@ from workbench.model.labels import Taint
 
 __all__ = [
     "Assignment",
+    "DomainUsage",
     "Flavor",
-    "Node",
+    "KueueNode",
     "Outcome",
     "PodSet",
     "PreferredTerm",
     "Replacement",
     "SliceLayer",
     "TopologyRequest",
-    "Usage",
 ]
 
 Resources: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Node:
+class KueueNode:
     """A node as Kueue sees it.
 
     Attributes
@@ -51,7 +51,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Usage:
+class DomainUsage:
     """Resources that pods hold in one domain of the lowest level.
 
     Attributes

@@ -13,7 +13,7 @@ from workbench.model.value import Working
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
-from workbench.policies.kueue.values import Node, Usage
+from workbench.policies.kueue.values import DomainUsage, KueueNode
 
 __all__ = ["CycleCluster", "CycleQueue", "Holding", "Taken", "requested"]
 
@@ -31,7 +31,7 @@ class Taken:
     """
 
     quota: dict[FlavorResource, int] = field(default_factory=dict)
-    pods: dict[str, list[Usage]] = field(default_factory=dict)
+    pods: dict[str, list[DomainUsage]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class CycleCluster(Working):
     flavors : iterable of Flavor
     topologies : mapping of str to sequence of str
         Levels of each Topology by name, widest first.
-    nodes : sequence of Node
+    nodes : sequence of KueueNode
     held : sequence of (str, mapping of str to int)
         For each running pod that Kueue does not place by topology: its node and its requests.
     gates : Gates
@@ -139,7 +139,7 @@ class CycleCluster(Working):
         cohorts: Iterable[Cohort],
         flavors: Iterable[Flavor],
         topologies: Mapping[str, Sequence[str]],
-        nodes: Sequence[Node],
+        nodes: Sequence[KueueNode],
         held: Sequence[tuple[str, Mapping[str, int]]] = (),
         gates: Gates | None = None,
     ) -> None:
@@ -202,7 +202,7 @@ class CycleCluster(Working):
         for snapshot, usage in self._everywhere(holding.taken):
             snapshot.remove(usage)
 
-    def _everywhere(self, taken: Taken) -> Iterator[tuple[FlavorSnapshot, Usage]]:
+    def _everywhere(self, taken: Taken) -> Iterator[tuple[FlavorSnapshot, DomainUsage]]:
         for flavor, usages in taken.pods.items():
             for name in sorted(self._by_host) if self.shares_nodes(flavor) else (flavor,):
                 for usage in usages:

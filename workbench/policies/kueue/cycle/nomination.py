@@ -11,7 +11,7 @@ from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, Worklo
 from workbench.policies.kueue.cycle.cluster import CycleQueue, Taken
 from workbench.policies.kueue.cycle.words import join_reasons
 from workbench.policies.kueue.quota import FlavorResource
-from workbench.policies.kueue.values import Usage
+from workbench.policies.kueue.values import DomainUsage
 
 __all__ = ["FlavorChoice", "Mode", "Nomination", "PodSetChoice", "Tried"]
 
@@ -174,9 +174,9 @@ class Nomination:
             if chosen.mode is Mode.PREEMPT
         )
 
-    def pods(self, queue: CycleQueue, workload: QueuedWorkload) -> dict[str, list[Usage]]:
+    def pods(self, queue: CycleQueue, workload: QueuedWorkload) -> dict[str, list[DomainUsage]]:
         """Pods on domains that the workload would take beyond those that it holds, by flavor."""
-        found: dict[str, list[Usage]] = {}
+        found: dict[str, list[DomainUsage]] = {}
         for each in self.choices:
             flavors = sorted({chosen.flavor for chosen in each.flavors.values()} & queue.topologies)
             if each.assignment is None or len(flavors) != 1:
@@ -185,7 +185,7 @@ class Nomination:
             for values, count in each.assignment.domains:
                 more = count - before.get(values, 0)
                 if more > 0:
-                    found.setdefault(flavors[0], []).append(Usage(values, each.pod_set.requests, more))
+                    found.setdefault(flavors[0], []).append(DomainUsage(values, each.pod_set.requests, more))
         return found
 
     def taken(self, queue: CycleQueue, workload: QueuedWorkload) -> Taken:

@@ -14,7 +14,7 @@ from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue
 from workbench.policies.kueue.cycle.flavor_search import asks_topology
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, PodSetChoice
 from workbench.policies.kueue.flavor_snapshot import usage_of
-from workbench.policies.kueue.values import Outcome, Replacement, Usage
+from workbench.policies.kueue.values import DomainUsage, Outcome, Replacement
 
 __all__ = ["TopologyStep", "has_unhealthy_domain"]
 
@@ -79,7 +79,7 @@ class TopologyStep:
             As if no workload held anything.
         """
         answers: dict[str, Outcome] = {}
-        assumed: list[Usage] = []
+        assumed: list[DomainUsage] = []
         replacement = self._replacement()
         for flavor in sorted(requests):
             shared = self.cluster.shares_nodes(flavor)

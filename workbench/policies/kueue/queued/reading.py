@@ -20,7 +20,7 @@ from workbench.model.topology import Topology
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.gang_snapshot import selector_and_terms
 from workbench.policies.kueue.gates import Gates
-from workbench.policies.kueue.values import Node
+from workbench.policies.kueue.values import KueueNode
 
 __all__ = ["QueuedCluster", "local_queue", "read_cluster", "workload_of"]
 
@@ -178,11 +178,11 @@ def _with_checks(queue: ClusterQueue, objects: KueueObjects) -> ClusterQueue:
     return replace(queue, checks=checks)
 
 
-def _nodes(snapshot: ClusterSnapshot, labels: Sequence[Mapping[str, str]]) -> list[Node]:
+def _nodes(snapshot: ClusterSnapshot, labels: Sequence[Mapping[str, str]]) -> list[KueueNode]:
     names, taints = snapshot.topology.node_names, snapshot.taints
     rows = snapshot.allocatable.tolist()
     return [
-        Node(
+        KueueNode(
             names[i],
             labels[i],
             dict(zip(snapshot.resources, rows[i], strict=True)),

@@ -118,7 +118,7 @@ class _PodNodes:
             nodes = [] if admitted is None else self._nodes(role, admitted)
             if len(nodes) < count:
                 name = gang.roles[role].name
-                text = f"Kueue admits the workload, but nodes take {len(nodes)} of {count} pods of {name}"
+                text = f"Kueue admits the workload, but nodes take {len(nodes)} of {counted(count, 'pod')} of {name}"
                 return Declined((Notice("pods-without-place", text, numbers={"count": count - len(nodes)}),))
             first = int(gang.role_start[role])
             node[first : first + count] = nodes[:count]

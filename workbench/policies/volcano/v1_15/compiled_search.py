@@ -11,6 +11,7 @@ from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.gang import Gang
+from workbench.policies.progress import Progress
 from workbench.policies.request import Request
 from workbench.policies.volcano.filling.fill_context import FillContext
 from workbench.policies.volcano.parts.job_parts import cache_names
@@ -60,7 +61,7 @@ def compiled_search(
     fading : Fading, optional
         Score by which pods without a topology constraint prefer full HyperNodes; None: it is off.
     """
-    snapshot = asked.request.snapshot
+    snapshot, progress = asked.request.snapshot, asked.request.start
     pad = _as_it_is if seen.columns is snapshot.resources else seen.pad
     untouched = seen.idle is snapshot.idle and seen.used is snapshot.used
     nodes = Nodes(
@@ -76,8 +77,8 @@ def compiled_search(
         snapshot.topology.domain_tree,
         nodes,
         shapes_of(context, seen.rows),
-        _job_columns(asked, pad),
-        _sub_job_columns(asked, pad, order),
+        _job_columns(asked, progress, pad),
+        _sub_job_columns(asked, progress, pad, order),
         weights=context.weights,
         scores=scores,
         packing=packing,
@@ -86,12 +87,8 @@ def compiled_search(
     )
 
 
-def _all_needed(asked: SearchQuery) -> bool:
-    return asked.request.start.min_available == asked.request.start.total
-
-
-def _job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs]) -> JobColumns:
-    gang, progress, roles = asked.request.gang, asked.request.start, asked.request.demand.roles
+def _job_columns(asked: SearchQuery, progress: Progress, pad: Callable[[Longs], Longs]) -> JobColumns:
+    gang, roles = asked.request.gang, asked.request.demand.roles
     minimum = min_resources(gang, asked.request.snapshot.resources)
     return JobColumns(
         left=_of_roles(progress.left, roles),
@@ -100,7 +97,7 @@ def _job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs]) -> JobColumn
         names=_names(gang, roles),
         min_available=progress.min_available,
         counted=progress.counted,
-        after_failure="stop" if _all_needed(asked) else "by-minimums",
+        after_failure="stop" if progress.min_available == progress.total else "by-minimums",
         grouped=gang.sub_grouped,
         limit=asked.limits.job,
         minimum=None if minimum is None else pad(minimum),
@@ -109,13 +106,16 @@ def _job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs]) -> JobColumn
     )
 
 
-def _sub_job_columns(asked: SearchQuery, pad: Callable[[Longs], Longs], order: Sequence[str]) -> SubJobColumns:
+def _sub_job_columns(
+    asked: SearchQuery, progress: Progress, pad: Callable[[Longs], Longs], order: Sequence[str]
+) -> SubJobColumns:
     gang, subs, demand = asked.request.gang, asked.subs, asked.request.demand
     s = len(subs.names)
     rank = None if s == 1 else ranks(gang.key, subs, "priority" in order)
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
-    stop = np.ones(s, dtype=np.bool_) if _all_needed(asked) else subs.min_available >= subs.total
+    all_needed = progress.min_available == progress.total
+    stop = np.ones(s, dtype=np.bool_) if all_needed else subs.min_available >= subs.total
     return SubJobColumns(
         start=subs.start,
         shapes=subs.shapes,

@@ -1,4 +1,4 @@
-"""`DomainTree`: the domains of a topology, level by level, in arrays."""
+"""`LevelTree`: the domains of a topology, level by level, in arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.model.value import Value
 
-__all__ = ["DomainTree", "Path", "is_inside"]
+__all__ = ["LevelTree", "Path", "is_inside"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class DomainTree(Value):
+class LevelTree(Value):
     """Domains of each level, widest level first; the children of a domain stand next to each other.
 
     Attributes
@@ -41,7 +41,7 @@ class DomainTree(Value):
     first_child: tuple[Longs, ...] = field(init=False)
 
     @classmethod
-    def of(cls, paths: tuple[tuple[Path, ...], ...], parent: tuple[Longs, ...]) -> DomainTree:
+    def of(cls, paths: tuple[tuple[Path, ...], ...], parent: tuple[Longs, ...]) -> LevelTree:
         """The tree of some domains, ranked by path."""
         ranks = []
         for level in paths:
@@ -73,7 +73,14 @@ class DomainTree(Value):
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def spans(self, level: int, first: int, end: int) -> list[tuple[int, int]]:
-        """Per level from `level` down, first index and end of the domains inside the domains `first` to `end` of it."""
+        """Per level from `level` down, first index and end of the domains inside some neighbours of that level.
+
+        Parameters
+        ----------
+        level : int
+        first, end : int
+            The neighbours.
+        """
         found = [(first, end)]
         for each in range(level, self.depth - 1):
             start = self.first_child[each]
@@ -82,7 +89,15 @@ class DomainTree(Value):
         return found
 
     def below(self, level: int, domain: int, lower: int) -> slice:
-        """Indices of all domains of a lower level that are inside a domain."""
+        """Indices of all domains of a lower level that are inside a domain.
+
+        Parameters
+        ----------
+        level, domain : int
+            The domain.
+        lower : int
+            The lower level, or `level` itself.
+        """
         first, end = self.spans(level, domain, domain + 1)[lower - level]
         return slice(first, end)
 

@@ -1,4 +1,4 @@
-"""`GangTurn`: the pod sets of one gang placed one after another, whole or, if need be, with fewer pods.
+"""`WorkloadTurn`: the pod sets of one gang placed one after another, whole or, if need be, with fewer pods.
 
 Source: Kueue 0.19, pkg/scheduler (partial admission: podset_reducer.go); a second placement of pods of a running gang
 follows the replacement of a failed node.
@@ -6,10 +6,12 @@ follows the replacement of a failed node.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.model.counted import counted
@@ -19,10 +21,10 @@ from workbench.policies.kueue.assignments import node_of
 from workbench.policies.kueue.gang_request import GangReading, PodRun, PodSetGroup
 from workbench.policies.kueue.gang_snapshot import GangSnapshot
 from workbench.policies.kueue.topology_snapshot import usage_of
-from workbench.policies.kueue.values import Outcome, PodSet, Replacement, TopologyRequest, Usage
+from workbench.policies.kueue.values import DomainUsage, Outcome, PodSet, Replacement, TopologyRequest
 from workbench.policies.request import Assignment, Request
 
-__all__ = ["GangTurn", "Misfit"]
+__all__ = ["Misfit", "WorkloadTurn"]
 
 #: Stands for the node of pods that have none; no node has an empty name.
 _LOST = ""
@@ -36,7 +38,7 @@ class Misfit:
     warnings: tuple[Notice, ...] = ()
 
 
-class GangTurn:
+class WorkloadTurn:
     """One attempt to place a gang.
 
     Parameters
@@ -109,7 +111,7 @@ class GangTurn:
     def _with(self, counts: Sequence[int]) -> dict[int, str] | Notice:
         """Node of each pod if the pod sets have these counts, or why one of them does not fit."""
         nodes: dict[int, str] = {}
-        taken: list[Usage] = []
+        taken: list[DomainUsage] = []
         number = 0
         for group in self.groups:
             mine = counts[number : number + len(group.runs)]
@@ -120,9 +122,9 @@ class GangTurn:
             nodes.update(found)
         return nodes
 
-    def _group(self, group: PodSetGroup, counts: Sequence[int], taken: list[Usage]) -> dict[int, str] | Notice:
+    def _group(self, group: PodSetGroup, counts: Sequence[int], taken: list[DomainUsage]) -> dict[int, str] | Notice:
         """Nodes of the pods of one group by the first request that succeeds; adds what they take."""
-        reason, code = "", "no-topology-fit"
+        failure: Notice | None = None
         wanted = [(run, count) for run, count in zip(group.runs, counts, strict=True) if count]
         for request in group.attempts if wanted else ():
             check()
@@ -130,23 +132,27 @@ class GangTurn:
             outcomes = self._outcomes(wanted, pod_sets, request, taken)
             failed = next((pods.name for pods in pod_sets if outcomes[pods.name][0].assignment is None), None)
             if failed is not None:
-                reason = f"couldn't assign flavors to pod set {failed}: {outcomes[failed][0].reason}"
-                code = "upstream-crash" if outcomes[failed][0].crashed else "no-topology-fit"
+                why = outcomes[failed][0]
+                text, numbers = f"couldn't assign flavors to pod set {failed}: {why.reason}", {"count": sum(counts)}
+                if why.crashed:
+                    failure = Notice("upstream-crash", text, numbers=numbers)
+                else:
+                    failure = Notice("no-topology-fit", text, numbers=numbers)
                 continue
             nodes: dict[int, str] = {}
             for (run, _), pods in zip(wanted, pod_sets, strict=True):
                 table = outcomes[pods.name][1]
                 nodes.update(zip(run.pods, table, strict=False))
-                taken += [Usage((name,), pods.requests, 1) for name in table]
+                taken += [DomainUsage((name,), pods.requests, held) for name, held in Counter(table).items()]
             return nodes
-        return Notice(code, reason, numbers={"count": sum(counts)}) if reason else {}
+        return {} if failure is None else failure
 
     def _outcomes(
         self,
         wanted: Sequence[tuple[PodRun, int]],
         pod_sets: Sequence[PodSet],
         request: TopologyRequest,
-        taken: Sequence[Usage],
+        taken: Sequence[DomainUsage],
     ) -> dict[str, tuple[Outcome, list[str]]]:
         """For each pod set the answer and the nodes of its pods, rank by rank."""
         held = {run.name: self.cluster.running(run.role) for run, _ in wanted}
@@ -187,18 +193,17 @@ class GangTurn:
         """
         gang, topology, demand = self.request.gang, self.request.snapshot.topology, self.request.demand
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
-        for pod, name in nodes.items():
-            node[pod] = topology.node(name)
+        index = {name: topology.node(name) for name in set(nodes.values())}
+        node[list(nodes)] = [index[name] for name in nodes.values()]
         placed = np.flatnonzero(node != UNPLACED)
-        for pod in placed.tolist():
-            role = int(gang.role_of_pod[pod])
-            if not demand.feasible(role)[node[pod]]:
-                where = topology.node_names[int(node[pod])]
-                text = (
-                    f"Kueue assigns {gang.pod(pod).name} to {where}, which does not take it: a leader is placed "
-                    "without a look at its own node selector, affinity and tolerations"
-                )
-                return Misfit(Notice("pods-without-place", text), warnings)
+        refused = [pod for role in demand.order for pod in self._refused(role, node)]
+        if refused:
+            where = topology.node_names[int(node[refused[0]])]
+            text = (
+                f"Kueue assigns {gang.pod(refused[0]).name} to {where}, which does not take it: a leader is placed "
+                "without a look at its own node selector, affinity and tolerations"
+            )
+            return Misfit(Notice("pods-without-place", text), warnings)
         progress = self.request.progress()
         for role in demand.order:
             progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
@@ -210,3 +215,11 @@ class GangTurn:
                 return Misfit(short, warnings)
             why, warnings = (short, *why), (*warnings, short)
         return Assignment(node, dict.fromkeys(demand.order, why) if why else {}, warnings=warnings)
+
+    def _refused(self, role: int, node: npt.NDArray[np.int32]) -> list[int]:
+        """Pods of a role, by position, whose nodes do not accept them; `node` has the node of each pod, int32 (n,)."""
+        gang = self.request.gang
+        pods = np.arange(gang.role_start[role], gang.role_start[role + 1])
+        pods = pods[node[pods] != UNPLACED]
+        accepted = self.request.demand.restriction(role)
+        return [] if accepted is None else pods[accepted[node[pods]] == 0].tolist()

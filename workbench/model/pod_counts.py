@@ -1,4 +1,4 @@
-"""`PodsOnNodes`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
+"""`PodCounts`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import numpy.typing as npt
 from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
 from workbench.model.value import Working
 
-__all__ = ["NAMESPACE_NAME", "Count", "PodKind", "PodsOnNodes"]
+__all__ = ["NAMESPACE_NAME", "Count", "PodCounts", "PodKind"]
 
 Longs = npt.NDArray[np.int64]
 
 
 #: Label that the API server gives every namespace.
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+#: Counts that are kept up to date at once; a further one starts anew.
+_MOST_COUNTS = 256
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,16 @@ class PodKind:
     def of(
         cls, namespace: str, labels: Mapping[str, str], rules: PodRules = NO_RULES, *, terminating: bool = False
     ) -> PodKind:
-        """The kind of a pod in a namespace, with labels and the rules of its spec."""
+        """The kind of a pod in a namespace, with labels and the rules of its spec.
+
+        Parameters
+        ----------
+        namespace : str
+        labels : mapping of str to str
+        rules : PodRules
+            As written.
+        terminating : bool
+        """
         if rules.names_pods:
             own = rules.resolved(namespace, labels)
             terms = (own.affinity, own.anti_affinity, own.preferred_affinity, own.preferred_anti_affinity)
@@ -68,7 +81,7 @@ class Count:
     terminating: bool = True
 
 
-class PodsOnNodes(Working):
+class PodCounts(Working):
     """Numbers of pods of each kind on the nodes of a cluster, kept up to date while pods come and go.
 
     Parameters
@@ -95,7 +108,14 @@ class PodsOnNodes(Working):
         self._counts, self._arrays = {}, {}
 
     def add(self, kind: PodKind, nodes: Iterable[int], sign: int = 1) -> None:
-        """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave."""
+        """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave.
+
+        Parameters
+        ----------
+        kind : PodKind
+        nodes : iterable of int
+        sign : {1, -1}
+        """
         counts = self._kinds.get(kind)
         if counts is None:
             counts = self._kinds[kind] = {}
@@ -109,13 +129,28 @@ class PodsOnNodes(Working):
             self._arrays[kind] = arrays
         for node in nodes:
             counts[node] = counts.get(node, 0) + sign
+            if not counts[node]:
+                del counts[node]
             for array in arrays:
                 array[node] += sign
+        if not counts:
+            # Jobs come and go, each with labels of its own.
+            self._kinds.pop(kind)
+            self._arrays.pop(kind)
+            self._with_rules.pop(kind, None)
 
     def of(self, count: Count) -> Longs:
-        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`."""
+        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`.
+
+        Parameters
+        ----------
+        count : Count
+        """
         found = self._counts.get(count)
         if found is None:
+            if len(self._counts) >= _MOST_COUNTS:
+                # Jobs come and go, each with selectors of its own.
+                self._counts, self._arrays = {}, {}
             found = self._counts[count] = np.zeros(self._n, dtype=np.int64)
             for kind, nodes in self._kinds.items():
                 if self._counts_kind(count, kind):
@@ -127,7 +162,7 @@ class PodsOnNodes(Working):
 
     def with_rules(self) -> Iterator[tuple[PodKind, Longs]]:
         """Each kind with rules about other pods, and how many pods of it every node holds: int64 of shape (n,)."""
-        return ((kind, array) for kind, array in self._with_rules.items() if array.any())
+        return iter(self._with_rules.items())
 
     def selects(self, selector: PodSelector, kind: PodKind) -> bool:
         """Whether a selector selects the pods of a kind."""

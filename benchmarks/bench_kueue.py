@@ -1,0 +1,101 @@
+"""Benchmark of `kueue-0.19`: one gang of 512 pods on 5,000 nodes in 50 racks and 5 blocks, idle and half in use.
+
+A hard gang is compared with the same rules in plain Python, which gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from measure import microseconds, row
+
+from tests.fabrics import snapshot
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.registry import get_policy
+
+NODES, RACKS, BLOCKS, PODS, SLICE = 5_000, 50, 5, 512, 64
+GOAL_US, BALANCED_GOAL_US = 5_000.0, 20_000.0
+
+
+def cluster(busy: bool) -> ClusterSnapshot:
+    """The cluster; if `busy`, pods hold some GPUs of half of the nodes."""
+    generator = np.random.default_rng(1)
+    names = [f"n{i:04}" for i in range(NODES)]
+    rack, block = NODES // RACKS, NODES // BLOCKS
+    domains = [(f"b{i}", 2, names[i * block : (i + 1) * block], "") for i in range(BLOCKS)]
+    for i in range(RACKS):
+        domains.append((f"r{i:02}", 1, names[i * rack : (i + 1) * rack], f"b{i * rack // block}"))
+    chosen = generator.permutation(NODES)[: NODES // 2] if busy else []
+    held = {names[i]: int(generator.integers(1, 9)) for i in chosen}
+    used = {name: (0, 0, 0, count) for name, count in held.items()}
+    return snapshot(names, domains, used=used, free_gpus={name: 0xFF << count & 0xFF for name, count in held.items()})
+
+
+def gang(gpus: int, constraint: TopologyConstraint | None, slices: bool = False) -> Gang:
+    """A gang of equal pods, all of which must be placed; with `slices`, in sub-groups that stay in one rack."""
+    role = Role("w", PODS, {"cpu": 1000, "nvidia.com/gpu": gpus}, (gpus,))
+    if not slices:
+        return Gang("d", "j", (role,), PODS, constraint)
+    inside = TopologyConstraint("hard", 1)
+    groups = [
+        SubGroup(f"g{i}", tuple(range(i * SLICE, (i + 1) * SLICE)), inside, SLICE, policy="p")
+        for i in range(PODS // SLICE)
+    ]
+    return Gang("d", "j", (role,), PODS, constraint, sub_groups=tuple(groups), sub_grouped=True)
+
+
+def best_fit(room: Sequence[int], need: int) -> int:
+    """Position of the smallest sufficient room; the first of several."""
+    return min((i for i, have in enumerate(room) if have >= need), key=lambda i: room[i])
+
+
+def plain_python(where: ClusterSnapshot, gpus: int) -> dict[int, int] | None:
+    """Pods on each node of a gang that is required in one rack, by Kueue's rules; None: no rack holds it."""
+    idle = where.idle.tolist()
+    columns = [(where.resources.index("cpu"), 1000), (where.resources.index("nvidia.com/gpu"), gpus)]
+    room = [min(row[column] // amount for column, amount in columns) for row in idle]
+    racks = [where.topology.nodes_of(rack).tolist() for rack in where.topology.domains_at(1).tolist()]
+    holds = [sum(room[node] for node in nodes) for nodes in racks]
+    if max(holds) < PODS:
+        return None
+    hosts = sorted(racks[best_fit(holds, PODS)], key=lambda node: (-room[node], where.topology.node_names[node]))
+    found: dict[int, int] = {}
+    rest = PODS
+    for i, host in enumerate(hosts):
+        if room[host] >= rest:
+            found[hosts[i + best_fit([room[node] for node in hosts[i:]], rest)]] = rest
+            break
+        found[host] = room[host]
+        rest -= room[host]
+    return found
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """Rows of the result table."""
+    hard, wide, soft = TopologyConstraint("hard", 1), TopologyConstraint("hard", 2), TopologyConstraint("soft", 1)
+    for name, where in (("idle", cluster(False)), ("half in use", cluster(True))):
+        one = plain_python(where, 1)
+        result = get_policy("kueue-0.19").place(gang(1, hard), where.ledger())
+        counts = dict(zip(*np.unique(result.node, return_counts=True), strict=True)) if one is not None else None
+        agrees = (one is None) is isinstance(result, Refusal) and one == counts
+        fault = "" if agrees else "plain Python finds another answer"
+        plain = microseconds(lambda w=where: plain_python(w, 1), 10)  # type: ignore[misc]
+        for what, asked, balanced, slower in (
+            ("hard, rack", gang(1, hard), False, float(plain.min())),
+            ("hard, block", gang(8, wide), False, None),
+            ("soft", gang(8, soft), False, None),
+            ("no constraint", gang(8, None), False, None),
+            ("slices", gang(8, None, slices=True), False, None),
+            ("soft, balanced", gang(8, soft), True, None),
+        ):
+            policy = get_policy("kueue-0.19", balanced=balanced)
+            ours = microseconds(lambda p=policy, a=asked, w=where: p.place(a, w.ledger()), 50)  # type: ignore[misc]
+            placed = isinstance(policy.place(asked, where.ledger()), Placement)
+            size = f"{what}: {PODS} pods on {NODES:,} nodes, {name}"
+            baseline = "same rules, plain Python" if slower is not None else ""
+            goal = BALANCED_GOAL_US if balanced else GOAL_US
+            note = "placed" if placed else "refused"
+            yield row("kueue-0.19", size, ours, baseline, slower, goal, note, fault=fault if baseline else "")
