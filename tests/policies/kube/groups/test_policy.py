@@ -173,6 +173,20 @@ def test_gangs_under_one_composite_are_decided_together():
     assert [decision.placed for decision in two] == [True, True, False]
 
 
+def test_children_of_a_composite_are_tried_by_the_time_of_their_creation():
+    early, late = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    root, half = KubeParent("root", 2), KubeParent("half", 1, created=early)
+    below = gang("a", 4, wish=by_rack(parent="half", parents=(half, root)), created=late)
+    beside = gang("b", 4, wish=by_rack(parent="root", parents=(root,)), created=late)
+    found = {d.gang.name: racks_of(d.result) for d in get_policy(NAME).schedule([beside, below], racks(cpu=2000))}
+    assert found == {"a": {"r0"}, "b": {"r1"}}
+    half = KubeParent("half", 1, created=late)
+    below = gang("a", 4, wish=by_rack(parent="half", parents=(half, root)), created=early)
+    beside = gang("b", 4, wish=by_rack(parent="root", parents=(root,)), created=early)
+    found = {d.gang.name: racks_of(d.result) for d in get_policy(NAME).schedule([beside, below], racks(cpu=2000))}
+    assert found == {"a": {"r1"}, "b": {"r0"}}
+
+
 def test_a_tree_waits_for_its_groups():
     (decision,) = get_policy(NAME).schedule(tree("a"), racks())
     assert said(decision.result.reasons) == ('waiting for composite pod group "root" tree to meet quorum',)

@@ -69,6 +69,14 @@ class GangTree:
         for number, gang in enumerate(tree.gangs):
             for group in (*_composites(gang), *tree._read(number, snapshot)):
                 groups.setdefault(group.key, group)
+        created = {group_key(gang.namespace, gang.name): gang.created for gang in gangs}
+        for gang in gangs:
+            for parent in gang.extra(KubeGroup).parents:
+                created[group_key(gang.namespace, parent.name, composite=True)] = parent.created
+        if len(created) > 1:
+            # Children are tried by the time at which they were created, then by name; sub-groups stay in their order.
+            order = sorted(groups, key=lambda key: (created.get(key) or "~", groups[key].name.encode()))
+            groups = {key: groups[key] for key in order}
         tree.groups = Hierarchy(groups.values())
         name, first = root_of(gangs[0]), gangs[0]
         composite = bool(first.extra(KubeGroup).parents or first.sub_groups)
