@@ -194,3 +194,25 @@ def test_contradicting_annotations_are_refused_in_upstreams_words() -> None:
     scenario = load(*cluster(queue("team", "8")), pod)
     assert [notice.subject for notice in scenario.refused] == ["Pod default/p"]
     assert "must not contain more than one topology annotation" in scenario.refused[0].message
+
+
+def test_a_running_gang_holds_quota_and_may_be_preempted_by_its_priority() -> None:
+    def running(number: int) -> dict[str, Any]:
+        spec = {**pod_set()["template"]["spec"], "nodeName": f"n{number}", "priority": 3}
+        spec["containers"] = [{**spec["containers"][0], "resources": {"requests": {"cpu": "1"}}}]
+        group = {"scheduling.k8s.io/group-name": "busy"}
+        metadata = {"name": f"busy-{number}", "annotations": group}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "busy"},
+        "spec": {"minMember": 2, "queue": "team"},
+    }
+    policy = {"withinClusterQueue": "LowerPriority"}
+    for priority, ending in ((2, "1 more needed"), (4, "Pending the preemption of 1 workload(s) (default/busy)")):
+        waiting = job("a", "team", 1)
+        waiting["spec"]["priority"] = priority
+        found = decided(*cluster(queue("team", "2", preemption=policy)), group, running(0), running(1), waiting)
+        assert said(found["a"]).endswith(ending)

@@ -235,7 +235,10 @@ def _running_workload(read: QueuedCluster, key: str, pods: Sequence[RunningPod])
         assignment = None if placed is None else _domains(read, placed, members)
         pod_sets.append(PodSet(str(number), len(members), dict(requests)))
         admitted.append(PodSetAdmission(str(number), flavors, usage, len(members), assignment))
-    return QueuedWorkload(key, name, tuple(pod_sets), admission=WorkloadAdmission(name, tuple(admitted)), admitted=True)
+    priority = max(pod.priority for pod in pods)
+    return QueuedWorkload(
+        key, name, tuple(pod_sets), priority, admission=WorkloadAdmission(name, tuple(admitted)), admitted=True
+    )
 
 
 def _domains(read: QueuedCluster, flavor: str, pods: Sequence[RunningPod]) -> TopologyAssignment:
