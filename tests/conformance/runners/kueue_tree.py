@@ -1,4 +1,4 @@
-"""Rows of `cases/kueue-tas` about the tree of a topology: the file `tree`."""
+"""Rows of `cases/kueue-tas` about the tree of a topology and what holds its nodes: the file `tree`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
+from workbench.model.kueue_names import is_placed_by_topology
+from workbench.objects.pod import read_pod
 from workbench.policies.kueue.assignments import node_of
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, is_node_of_flavor
 from workbench.policies.kueue.leaves import leaf_id
@@ -20,6 +22,8 @@ def register(runners: Runners) -> None:
     runners.op("tree", "has-level", given=("levels", "topology"), want=("has",))(has_level)
     runners.op("tree", "belongs-to", given=("path", "domain"), want=("belongs",))(belongs_to)
     runners.op("tree", "node-of-domain", given=("levels", "values"), want=("node",))(node_of_domain)
+    runners.op("tree", "pod-is-tas", given=("annotations",), want=("tas",))(pod_is_tas)
+    runners.op("tree", "pod-counts-as-non-tas", given=("annotations", "node", "phase"), want=("counts",))(counts_itself)
 
 
 def _snapshot(given: dict[str, Any]) -> FlavorSnapshot:
@@ -77,3 +81,19 @@ def belongs_to(given: dict[str, Any], want: dict[str, Any]) -> None:
 def node_of_domain(given: dict[str, Any], want: dict[str, Any]) -> None:
     """The node that the domain of an assignment is."""
     assert node_of(tuple(given["levels"]), tuple(given["values"])) == want["node"]
+
+
+def pod_is_tas(given: dict[str, Any], want: dict[str, Any]) -> None:
+    """Whether Kueue places a pod by topology."""
+    assert is_placed_by_topology(given["annotations"]) == want["tas"]
+
+
+def counts_itself(given: dict[str, Any], want: dict[str, Any]) -> None:
+    """Whether a pod holds its node by itself, because no assignment of Kueue holds it."""
+    manifest = {
+        "metadata": {"name": "p", "namespace": "default", "annotations": given["annotations"]},
+        "spec": {"nodeName": given["node"], "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": given["phase"] or "Running"},
+    }
+    pod = read_pod(manifest)
+    assert (pod.holds_resources and not is_placed_by_topology(pod.metadata.annotations)) == want["counts"]
