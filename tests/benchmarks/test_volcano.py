@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import random
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -40,7 +40,7 @@ def test_search_policy_and_naive_search_choose_the_same_nodes(bench, kind):
         ask = bench.draw(made, rng, 1 + i % 6, kind, 0, placed=i % 3 != 2)
         result = policy.place(bench.gang_of(ask), bench.snapshot_of(made, topology, labels, taints).ledger())
         assert bench.disagreement(made, ask, result) == ""
-        assert bench.naive(made, ask, time.perf_counter() + 60) == bench.search(made, ask)
+        assert bench.naive(made, ask, math.inf) == bench.search(made, ask)
         placed += isinstance(result, Placement)
     assert 10 <= placed <= 25
 
