@@ -149,7 +149,13 @@ class Scene(Protocol[P, N, S]):
         """Take back what `assume` did."""
 
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
-        """Say whether a group can still reach its minimum, and whether it has."""
+        """Say whether a group can still reach its minimum, and whether it has.
+
+        Parameters
+        ----------
+        group, placed, remaining
+            The group; its members that have a node; those that are still to be tried.
+        """
 
     def placements(self, group: KubePodGroup, nodes: S) -> GroupPlacements[S]:
         """Find the placements of a group within nodes."""

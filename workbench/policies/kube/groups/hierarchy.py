@@ -59,7 +59,13 @@ class KubePodGroup:
 
 
 def group_key(namespace: str, name: str, composite: bool = False) -> str:
-    """Identity of a group by its names."""
+    """Identity of a group by its names.
+
+    Parameters
+    ----------
+    namespace, name, composite
+        Of the group; whether it is a CompositePodGroup.
+    """
     return f"{'compositepodgroup' if composite else 'podgroup'}/{namespace}/{name}"
 
 

@@ -167,7 +167,13 @@ class KubeScene:
             self.cluster.forget(shape, *nodes)
 
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
-        """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`)."""
+        """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`).
+
+        Parameters
+        ----------
+        group, placed, remaining
+            The group; its members that have a node; those that are still to be tried.
+        """
         return feasible(group, placed, remaining)
 
     def placements(self, group: KubePodGroup, nodes: Ints) -> GroupPlacements[Ints]:
