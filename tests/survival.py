@@ -23,7 +23,7 @@ from workbench.errors import WorkbenchError
 from workbench.model import display
 from workbench.model.explanation import Recorder
 from workbench.model.gang import TopologyConstraint
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.model.value import Working
 from workbench.policies import Policy
 from workbench.report.displays import install

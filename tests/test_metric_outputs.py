@@ -25,7 +25,7 @@ from workbench.evaluate.metrics import measure, measure_run
 from workbench.evaluate.session_metrics import SESSION_METRICS
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.report import html, tables
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import comparison_view

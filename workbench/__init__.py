@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from workbench.model.placement import Placement as Placement
     from workbench.model.placement import Refusal as Refusal
     from workbench.model.pod_gpus import split_gpus as split_gpus
+    from workbench.model.scenario import Scenario as Scenario
     from workbench.model.scheduler_config import SchedulerConfig as SchedulerConfig
     from workbench.model.snapshot import ClusterSnapshot as ClusterSnapshot
-    from workbench.model.snapshot import Scenario as Scenario
     from workbench.model.topology import Topology as Topology
     from workbench.policies import Policy as Policy
     from workbench.policies import get_gpu_policy as get_gpu_policy
@@ -122,7 +122,7 @@ _HOME = {
     "Refusal": "workbench.model.placement",
     "Regret": "workbench.evaluate.regret",
     "Role": "workbench.model.gang",
-    "Scenario": "workbench.model.snapshot",
+    "Scenario": "workbench.model.scenario",
     "SchedulerConfig": "workbench.model.scheduler_config",
     "SimulatedJob": "workbench.simulate.job",
     "Simulation": "workbench.simulate.engine",

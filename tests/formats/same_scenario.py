@@ -9,7 +9,8 @@ from workbench import load
 from workbench.formats.load_documents import LoadedDocuments
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.gang import Gang
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 
 #: Fields of a snapshot that tell of the files, not of the cluster.
 _OF_THE_FILES = ("source", "taken_at", "gaps")

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.formats.load import load, load_to_draw
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.resources import UNLIMITED
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 
 MATRIX = [[0, 5, 1, 1], [5, 0, 1, 1], [1, 1, 0, 7], [1, 1, 7, 0]]
 

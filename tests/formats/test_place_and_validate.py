@@ -19,7 +19,7 @@ from workbench.formats.review import review_manifests
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement
 from workbench.model.release import Release
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.policies import get_policy
 
 POLICIES = {"volcano-1.13": Release.V1_13, "volcano-1.15": Release.V1_15, "gang": Release.V1_15}

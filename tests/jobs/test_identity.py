@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.records import decision_record
 from workbench.formats.snapshot_file import save
 from workbench.model.gang import Role
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 
 
 def identified(manifest: dict[str, Any], uid: str, version: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.kueue import TopologyAssignment, TopologyRequest
 from workbench.model.kueue_queues import FlavorQuotas, QueueCheck, Quota
 from workbench.model.kueue_request import KueueObjects, KueueRequest
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.objects.kinds import ClusterObjects
 
 HOST = "kubernetes.io/hostname"

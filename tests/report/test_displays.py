@@ -16,7 +16,7 @@ from workbench.model.explanation import Explanation
 from workbench.model.gang import SubGroup, TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.model.switch_history import Moment, SwitchHistory
 
 TOPOLOGY = document_tree()

@@ -16,7 +16,7 @@ from tests.widgets.page import ask, refused
 from workbench.control.views import JobRow
 from workbench.errors import ClusterError
 from workbench.live import LiveView
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.topology.generate import Fabric
 from workbench.widgets import follower as follower_module
 from workbench.widgets.follower import Follower

@@ -18,7 +18,7 @@ from workbench.model.whole_number import whole_number
 if TYPE_CHECKING:
     from workbench.formats.manifests import Document
     from workbench.formats.review import Reviewer
-    from workbench.model.snapshot import Scenario
+    from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
 #: Parameters that `--set` may not name: they are arguments of `get_policy` itself.

@@ -32,7 +32,7 @@ from workbench.evaluate.usual_policies import USUAL_POLICIES
 
 if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison
-    from workbench.model.snapshot import Scenario
+    from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
 __all__ = ["compare"]

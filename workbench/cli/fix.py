@@ -37,7 +37,7 @@ from workbench.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix
     from workbench.formats.load_documents import LoadedDocuments
-    from workbench.model.snapshot import Scenario
+    from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
 __all__ = ["fix"]

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from workbench.evaluate.whatif.when import EarliestStart
     from workbench.model.explanation import Explanation
     from workbench.model.placement import Decision
-    from workbench.model.snapshot import ClusterSnapshot, Scenario
+    from workbench.model.scenario import Scenario
+    from workbench.model.snapshot import ClusterSnapshot
     from workbench.policies import Policy
 
 __all__ = ["place", "require_jobs"]

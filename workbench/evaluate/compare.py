@@ -25,7 +25,8 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed, Plotted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
 

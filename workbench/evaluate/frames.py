@@ -11,7 +11,8 @@ from workbench.evaluate.pod_frame import pod_frame
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.policies.registry import PolicyList
 

@@ -10,7 +10,8 @@ from workbench.model.asked import gang_of, session_of
 from workbench.model.explanation import Explanation
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy, as_policy
 
 __all__ = ["explain", "fix", "place", "schedule"]

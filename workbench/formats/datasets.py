@@ -12,7 +12,7 @@ from __future__ import annotations
 from workbench.errors import UnknownNameError
 from workbench.formats.file_bytes import DATA
 from workbench.formats.load import load as load_paths
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 
 __all__ = ["load"]
 

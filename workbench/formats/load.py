@@ -31,7 +31,8 @@ from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.notice import Notice
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 from workbench.objects.hypernode import unreadable
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode

@@ -23,7 +23,8 @@ from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.device import device_manifest
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects

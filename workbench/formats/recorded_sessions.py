@@ -15,8 +15,8 @@ from workbench.formats.load import load
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
 from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.scenario import Scenario
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.model.snapshot import Scenario
 
 __all__ = ["RecordedJob", "RecordedSession", "read_sessions"]
 

@@ -33,7 +33,8 @@ from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario, gpu_words
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology

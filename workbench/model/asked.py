@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from workbench.errors import InputError
 from workbench.model.gang import Gang
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["gang_of", "session_of", "snapshot_of"]
 

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
@@ -19,10 +19,8 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish, empty_extra, extras_of
 from workbench.model.free_gpus import capped_by_gpus
-from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shares_of_mask
-from workbench.model.handed_in import handed_in
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -40,7 +38,6 @@ __all__ = [
     "NO_MATRIX",
     "ClusterSnapshot",
     "Queue",
-    "Scenario",
     "gpu_words",
 ]
 
@@ -543,171 +540,3 @@ def running_pods(placement: Placement) -> list[RunningPod]:
 def gpu_words_row(mask: int, width: int) -> Words:
     """A GPU bit mask, given as a Python int, as `width` 64-bit words (uint64, least significant word first)."""
     return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Scenario(Value, Displayed, Tabular):
-    """A cluster and the gangs that wait to run on it: the result of `workbench.load`.
-
-    Functions of `workbench` that take a snapshot take a scenario, too.
-
-    Attributes
-    ----------
-    snapshot : ClusterSnapshot
-    gangs : tuple of Gang
-        Sorted by namespace and name.
-    refused : tuple of Notice
-        Objects that admission refused, each the subject of its notice (``kind namespace/name``).
-    ignored : mapping of str to int
-        Kinds of objects that were not used, with their numbers.
-    inputs : mapping of str to str
-        SHA-256 of each input file's content, by file name.
-    notes : tuple of Notice
-        The part of ``snapshot.gaps`` about jobs and other objects that are not the cluster: objects left to another
-        scheduler, and fields of single objects that do not mean what they seem to.
-    formats : mapping of str to str
-        Format of each file that holds no Kubernetes objects and was recognised by its content, by the name of the file.
-    findings : tuple of Notice
-        Everything for which a cluster would refuse an object as it is written, with the object and its file and line;
-        also where the object is used all the same.
-
-    Examples
-    --------
-    >>> import workbench as wb
-    >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=2, gpus=8))
-    >>> tree.gang("mine").n_pods
-    2
-    >>> tree.place("mine").n_placed
-    2
-    """
-
-    snapshot: ClusterSnapshot
-    gangs: tuple[Gang, ...]
-    refused: tuple[Notice, ...] = ()
-    ignored: Mapping[str, int] = field(default_factory=dict)
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[Notice, ...] = ()
-    formats: Mapping[str, str] = field(default_factory=dict)
-    findings: tuple[Notice, ...] = ()
-
-    def __repr__(self) -> str:
-        refused = f", {counted(len(self.refused), 'object')} refused" if self.refused else ""
-        return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
-
-    def gang(self, name: str) -> Gang:
-        """The gang named `name`, given alone or as ``namespace/name``.
-
-        Raises
-        ------
-        UnknownNameError
-            There is none.
-        InputError
-            A name alone that gangs of several namespaces have.
-        """
-        found = [gang for gang in self.gangs if name == gang.key] or [gang for gang in self.gangs if name == gang.name]
-        if len(found) > 1:
-            keys = ", ".join(gang.key for gang in found)
-            raise InputError("several jobs have this name", source="job", got=repr(name), expected=f"one of {keys}")
-        if found:
-            return found[0]
-        raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])
-
-    def with_gangs(self, *gangs: Gang) -> Scenario:
-        """A copy of the scenario with further gangs, in place of those of the same name.
-
-        Examples
-        --------
-        >>> import workbench as wb
-        >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=4, gpus=8, tier=2))
-        >>> [gang.key for gang in tree.gangs]
-        ['default/mine']
-        """
-        kept = {gang.key: gang for gang in (*self.gangs, *gangs)}
-        ordered = sorted(kept.values(), key=lambda gang: (gang.namespace.encode(), gang.name.encode()))
-        return dataclasses.replace(self, gangs=tuple(ordered))
-
-    def place(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
-        """Place one job by a policy, by itself: `workbench.place`.
-
-        Parameters
-        ----------
-        job : str or Gang
-            Name of one of the jobs, alone or as ``namespace/name``; or a gang of one's own.
-        policy : str or Policy
-            Name of a policy, a policy object, or a function decorated with `workbench.policy`.
-        **params
-            Parameters of the policy by name.
-
-        Returns
-        -------
-        Placement or Refusal
-
-        Examples
-        --------
-        >>> import workbench as wb
-        >>> tree = wb.generate_scenario("three-level-tree").with_gangs(wb.gang("mine", pods=4, gpus=8, tier=2))
-        >>> tree.place("mine", policy="volcano-1.15")
-        Placement(default/mine by volcano-1.15: 4 pods on 4 nodes inside s4 (tier 2))
-        """
-        return handed_in("place")(job, self, policy, **params)
-
-    def schedule(self, policy: Any = "volcano", **params: Any) -> Any:
-        """Place all jobs in one scheduling session: `workbench.schedule`.
-
-        Parameters
-        ----------
-        policy, **params
-            As in `place`.
-
-        Returns
-        -------
-        list of Decision
-        """
-        return handed_in("schedule")(self, None, policy, **params)
-
-    def explain(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
-        """Explain a policy's decision on one job: `workbench.explain`.
-
-        Parameters
-        ----------
-        job, policy, **params
-            As in `place`.
-
-        Returns
-        -------
-        Explanation
-        """
-        return handed_in("explain")(job, self, policy, **params)
-
-    def compare(self, policies: Any = None, **options: Any) -> Any:
-        """Place the jobs by each of several policies, and set the results side by side: `workbench.compare`.
-
-        Parameters
-        ----------
-        policies : sequence of str or Policy, optional
-            None: the usual ones.
-        **options
-            Further arguments of `workbench.compare`.
-
-        Returns
-        -------
-        Comparison
-        """
-        if policies is not None:
-            options["policies"] = policies
-        return handed_in("compare")(self, **options)
-
-    def fix(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
-        """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
-
-        Parameters
-        ----------
-        job, policy, **params
-            As in `place`.
-
-        Returns
-        -------
-        FixReport
-            As `workbench.fix_report` makes it, with its errors.
-        """
-        return handed_in("fix")(job, self, policy, **params)

@@ -18,7 +18,8 @@ from workbench.model.display import set_renderer
 from workbench.model.explanation import Explanation
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.resources import amount_text
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.report.html import render
 from workbench.report.occupancy import occupancy_of_running
 from workbench.report.svg_text import Inserted

@@ -20,7 +20,8 @@ from workbench.model.clock import EventQueue, VirtualClock
 from workbench.model.counted import counted
 from workbench.model.duration_text import duration_text, instant_text
 from workbench.model.job_log import JobLog
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies import as_policy
 from workbench.policies.contract import Policy

@@ -7,7 +7,8 @@ from typing import Any
 
 from workbench.cancel import ProgressOption
 from workbench.model.job_log import JobLog
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.simulate.engine import Simulation
 from workbench.simulate.job import SimulatedJob

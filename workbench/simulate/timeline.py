@@ -18,7 +18,8 @@ from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.model.value import Working

@@ -21,7 +21,8 @@ from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource, resource_columns
-from workbench.model.snapshot import ClusterSnapshot, Scenario, gpu_words
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import DomainSpec, Topology
 from workbench.objects.device import device_manifest
 from workbench.objects.hypernode import make_hypernode

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
 from workbench.topology.machines import MACHINES, machine, resource_of, with_degraded_links, with_noise
 

@@ -9,7 +9,8 @@ from workbench.cancel import reached
 from workbench.errors import InputError
 from workbench.formats.load import load_to_draw
 from workbench.formats.manifest_text import HyperNodeText
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects

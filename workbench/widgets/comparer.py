@@ -25,8 +25,9 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
 from workbench.model.placement import Refusal
+from workbench.model.scenario import Scenario
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 from workbench.report.html import explanation_html
 from workbench.report.topology_svg import Drawing, DrawingPlan

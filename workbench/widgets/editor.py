@@ -21,7 +21,8 @@ from workbench.formats.load import load_objects
 from workbench.formats.manifest_text import TextError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects

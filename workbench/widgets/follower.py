@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.widgets.messages import one_line
 
 if TYPE_CHECKING:

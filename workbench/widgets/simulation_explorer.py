@@ -13,7 +13,8 @@ from workbench.errors import InputError
 from workbench.model.asked import snapshot_of
 from workbench.model.counted import counted
 from workbench.model.duration_text import duration_text, span_text, time_unit
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 from workbench.report.gantt import draw_gantt
 from workbench.report.simulation_moment import attempts_at, jobs_at, stretches_of

@@ -23,7 +23,8 @@ from workbench.formats.scenario_file import (
 )
 from workbench.formats.whole_file import write_whole
 from workbench.model.gang import Gang
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology.history import Beside
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing

@@ -15,7 +15,7 @@ from workbench.evaluate.whatif.job_edits import FewerReplicas, LowerMinimum, min
 from workbench.formats.load import load
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.policies import Policy, get_policy
 
 POLICIES = ("volcano-1.15", "volcano-1.13", "allocate", "gang", "koordinator-network")

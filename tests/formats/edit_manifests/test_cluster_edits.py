@@ -23,7 +23,8 @@ from workbench.errors import InputError
 from workbench.formats.edit_manifests.apply import apply_edits
 from workbench.formats.edit_manifests.commands import kubectl_commands
 from workbench.formats.fabric.tor_node import tor_config_map
-from workbench.model.snapshot import ClusterSnapshot, Queue, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
 
 #: Forms whose pods exist.

@@ -18,7 +18,7 @@ from workbench.formats.write_manifests import to_yaml
 from workbench.model.extras import KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import Toleration
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 
 TRAIN = "job default/train"
 TIER = "volcano.sh/network-topology-highest-tier"

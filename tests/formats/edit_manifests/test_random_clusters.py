@@ -17,7 +17,8 @@ from workbench.formats.edit_manifests.commands import kubectl_commands
 from workbench.model.gang import Gang
 from workbench.model.gpu_annotation import GPU_ANNOTATION, gpu_annotation
 from workbench.model.labels import NodeTaints, Toleration
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 
 #: Forms whose pods exist, each of 4 pods at most.
 STORED = ("Job with PodGroup and pods", "PodGroup", "Gang", "PodGroup of Koordinator", "Deployment with pods", "Pod")

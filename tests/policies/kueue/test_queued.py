@@ -16,7 +16,7 @@ import workbench
 from tests.objects.admission.test_kueue import RACK, kueue_object, topology
 from tests.objects.test_kueue import HOST, named, pod_set, workload
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.simulate import SimulatedJob, Simulation
 
 

@@ -9,7 +9,8 @@ from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, po
 from workbench.live.wall_clock import WallClock
 from workbench.model.placement import Decision, Refusal
 from workbench.model.quoted import quoted
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.registry import as_policy
 

@@ -20,7 +20,7 @@ from workbench.live.kubernetes.projection import projected
 from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENTS, LISTS, OWNERS, Resource
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.notice import Notice
-from workbench.model.snapshot import Scenario
+from workbench.model.scenario import Scenario
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
 
 __all__ = ["LiveSnapshot", "read_cluster", "take_snapshot"]

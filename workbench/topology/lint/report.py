@@ -11,7 +11,8 @@ from workbench.cancel import check
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.scenario import Scenario
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology.lint.base import Finding, Found, Rule, Severity
