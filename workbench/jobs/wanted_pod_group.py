@@ -85,7 +85,7 @@ def next_pod_group(
 
     Examples
     --------
-    >>> from workbench import next_pod_group
+    >>> from workbench.jobs import next_pod_group
     >>> tasks = [{"name": "worker", "replicas": 2}]
     >>> job = {"kind": "Job", "metadata": {"name": "train", "uid": "u"}, "spec": {"tasks": tasks}}
     >>> next_pod_group(job).write["metadata"]["name"]

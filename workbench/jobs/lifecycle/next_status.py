@@ -64,7 +64,7 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
 
     Examples
     --------
-    >>> from workbench import JobRequest, Observed, next_status
+    >>> from workbench.jobs import JobRequest, Observed, next_status
     >>> job = {"metadata": {"name": "train"}, "spec": {"tasks": [{"name": "worker", "replicas": 2}]}}
     >>> step = next_status(job, Observed.of_manifests(job), JobRequest(action="AbortJob"))
     >>> step.status.phase
