@@ -52,16 +52,16 @@ def gang(pods: int, rules: PodRules = NO_RULES) -> Gang:
     return Gang("d", "j", (Role("w", pods, REQUESTS, (1,), labels={"app": "train"}, rules=rules),), pods)
 
 
-def answer(wanted: Gang, where: ClusterSnapshot) -> list[str]:
-    """Names of the nodes of a gang's pods on a new ledger of the snapshot `where`."""
-    result = get_policy("kube-default").place(wanted, where.ledger())
+def answer(wanted: Gang, where: ClusterSnapshot, policy: str = "kube-default") -> list[str]:
+    """Names of the nodes of a gang's pods by a policy on a new ledger of the snapshot `where`."""
+    result = get_policy(policy).place(wanted, where.ledger())
     if not isinstance(result, Placement):
         raise RuntimeError(f"benchmark: {result!r}")
     return [result.topology.node_names[node] for node in result.node.tolist()]
 
 
-def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
-    """The same by the oracle: what is used on a node stands as one pod that runs there."""
+def for_the_oracle(where: ClusterSnapshot) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Nodes of a snapshot, and what is used on each as one pod that runs there."""
     nodes: list[dict[str, Any]] = []
     running: list[dict[str, Any]] = []
     for i, name in enumerate(where.topology.node_names):
@@ -70,14 +70,26 @@ def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
         del requests["pods"]
         nodes.append({"name": name, "labels": where.labels.row(i), "taints": [], "allocatable": amounts})
         running.append({"namespace": "d", "labels": {}, "requests": requests, "node": name})
-    oracle, found = Oracle(nodes, running), []
+    return nodes, running
+
+
+def take(oracle: Oracle, pods: int, nodes: list[dict[str, Any]]) -> list[str]:
+    """Place equal pods one by one on some nodes, and return the names of their nodes."""
     pod = {"namespace": "d", "labels": {"app": "train"}, "requests": REQUESTS}
+    found: list[str] = []
     for _ in range(pods):
         feasible = [node for node in nodes if not oracle.fits(pod, node)]
         totals = oracle.totals(pod, feasible)
-        found.append(min(node["name"] for node, total in zip(feasible, totals, strict=True) if total == max(totals)))
+        best = max(totals)
+        found.append(min(node["name"] for node, total in zip(feasible, totals, strict=True) if total == best))
         oracle.pods.append(pod | {"node": found[-1]})
     return found
+
+
+def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
+    """The same by the oracle."""
+    nodes, running = for_the_oracle(where)
+    return take(Oracle(nodes, running), pods, nodes)
 
 
 def rows() -> Iterator[dict[str, object]]:

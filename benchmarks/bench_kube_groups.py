@@ -6,19 +6,17 @@ Plain Python tries rack after rack, node by node, and scores the racks; it must 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from bench_kube import REQUESTS, cluster, gang
+from bench_kube import answer, cluster, for_the_oracle, gang, take
 from measure import microseconds, row
 
 from tests.reference.kube_one_pod import Oracle
 from workbench.model.extras import extras_of
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
-from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.registry import get_policy
 
+POLICY = "kube-1.37-topology"
 SMALL_NODES, SMALL_PODS = 300, 16
 LARGE_NODES, LARGE_PODS = 5_000, 512
 GOAL_US = 5_000
@@ -37,37 +35,15 @@ def in_rack(pods: int, key: str = "rack") -> Gang:
     )
 
 
-def answer(wanted: Gang, where: ClusterSnapshot) -> list[str]:
-    """Names of the nodes of a gang's pods on a new ledger of the snapshot `where`."""
-    result = get_policy("kube-1.37-topology").place(wanted, where.ledger())
-    if not isinstance(result, Placement):
-        raise RuntimeError(f"benchmark: {result!r}")
-    return [result.topology.node_names[node] for node in result.node.tolist()]
-
-
 def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
     """The same by the oracle of one pod, rack by rack; every rack must hold the gang."""
-    nodes: list[dict[str, Any]] = []
-    running: list[dict[str, Any]] = []
-    for i, name in enumerate(where.topology.node_names):
-        amounts = dict(zip(where.resources, where.allocatable[i].tolist(), strict=True))
-        requests = dict(zip(where.resources, where.used[i].tolist(), strict=True))
-        del requests["pods"]
-        nodes.append({"name": name, "labels": where.labels.row(i), "taints": [], "allocatable": amounts})
-        running.append({"namespace": "d", "labels": {}, "requests": requests, "node": name})
-    pod = {"namespace": "d", "labels": {"app": "train"}, "requests": REQUESTS}
+    nodes, running = for_the_oracle(where)
     found: list[tuple[int, list[str]]] = []
     for rack in sorted({node["labels"]["rack"] for node in nodes}):
         mine = [node for node in nodes if node["labels"]["rack"] == rack]
         names = {node["name"] for node in mine}
         oracle = Oracle(mine, [each for each in running if each["node"] in names])
-        chosen: list[str] = []
-        for _ in range(pods):
-            feasible = [node for node in mine if not oracle.fits(pod, node)]
-            totals = oracle.totals(pod, feasible)
-            best = max(totals)
-            chosen.append(min(node["name"] for node, total in zip(feasible, totals, strict=True) if total == best))
-            oracle.pods.append(pod | {"node": chosen[-1]})
+        chosen = take(oracle, pods, mine)
         full = 0
         for name in SCORED:
             offered = sum(node["allocatable"][name] for node in mine)
@@ -79,14 +55,14 @@ def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
 def rows() -> Iterator[dict[str, object]]:
     """Rows of the result table: three racks beside plain Python, and fifty racks of a hundred nodes."""
     small, wanted = cluster(SMALL_NODES), in_rack(SMALL_PODS)
-    fault = "" if answer(wanted, small) == plain_python(SMALL_PODS, small) else "plain Python finds other nodes"
+    fault = "" if answer(wanted, small, POLICY) == plain_python(SMALL_PODS, small) else "plain Python finds other nodes"
     plain = microseconds(lambda: plain_python(SMALL_PODS, small), 3)
-    ours = microseconds(lambda: answer(wanted, small), 50)
+    ours = microseconds(lambda: answer(wanted, small, POLICY), 50)
     size = f"{SMALL_PODS} pods in one of 3 racks, {SMALL_NODES} busy nodes"
     yield row("kube-1.37-topology", size, ours, "plain Python", float(plain.min()), None, "same nodes", fault=fault)
     large = cluster(LARGE_NODES)
     for key, real in (("rack", "33.4 s"), ("", "2.7 s")):
-        ours = microseconds(lambda key=key: answer(in_rack(LARGE_PODS, key), large), 50)  # type: ignore[misc]
+        ours = microseconds(lambda key=key: answer(in_rack(LARGE_PODS, key), large, POLICY), 50)  # type: ignore[misc]
         where = "in one of 50 racks" if key else "anywhere"
         size = f"{LARGE_PODS} pods of 1 GPU {where}, {LARGE_NODES:,} busy nodes"
         goal = GOAL_US if key else None
