@@ -269,9 +269,13 @@ def compare(
     if inputs is None:
         inputs = next((each.inputs for each in (gangs, snapshot) if isinstance(each, Scenario)), {})
     some, cluster = session_of(gangs, snapshot)
+    if policies == "field":
+        policies = [policies]
     if isinstance(policies, str | Policy) or not isinstance(policies, Iterable):
         raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
     chosen = [as_policy(policy) for policy in with_field(policies)]
+    if not chosen:
+        raise InputError("no policies to compare", source="policies", got="none", expected='["gang", …]')
     if communication is not None:
         communication.check(cluster.topology)
     sessions = []

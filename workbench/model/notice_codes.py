@@ -83,6 +83,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "jobs-without-gpus": "Jobs of a log ask for no GPU; they are left out.",
         "jobs-without-times": "Jobs of a log have no submission, no start or no end; they are left out.",
         "kube-groups-not-read": "The policy does not read a topology key or CompositePodGroup of kube-scheduler.",
+        "kueue-request-not-read": "The policy does not read what Kueue's annotations request of the topology.",
         "machine-too-large": "A GPU policy does not search machines of this size and takes the lowest free GPUs.",
         "namespace-labels-not-read": "Affinity selects namespaces by labels; only their names are known.",
         "no-gpu-group": "Pods of the gang have no labels of a GPU group; each pod is placed by itself.",

@@ -13,6 +13,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement, Refusal, Unplaced, Why
@@ -250,6 +251,9 @@ class Composed(Policy):
             what += [f"the CompositePodGroup {wish.parent}"] if wish.parent else []
             text = f"{self.node.name} does not read {' and '.join(what)} of the gang's PodGroup"
             found.append(Notice("kube-groups-not-read", text))
+        if not self.traits.kueue_requests and any(role.topology for role in gang.extra(KueueRequest).roles):
+            text = f"{self.node.name} does not read what the annotations of Kueue request of the topology"
+            found.append(Notice("kueue-request-not-read", text))
         return tuple(found)
 
 

@@ -66,6 +66,9 @@ class SchedulerTraits:
     kube_groups : bool
         Whether it reads the topology key of a gang's PodGroup of scheduling.k8s.io and the CompositePodGroups above it;
         otherwise the gang is placed by its minimum alone, with a warning.
+    kueue_requests : bool
+        Whether it reads what a gang requests of Kueue alone (`KueueRequest`); otherwise the gang is placed without it,
+        with a warning.
     gang_groups : bool
         Whether it decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`); otherwise
         each is placed by itself, with a warning.
@@ -90,6 +93,7 @@ class SchedulerTraits:
     sub_groups: bool = False
     gang_groups: bool = False
     kube_groups: bool = False
+    kueue_requests: bool = False
     shares_gpus: bool = False
     reads_pods: bool = False
     best_effort_last: bool = True

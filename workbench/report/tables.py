@@ -296,7 +296,9 @@ def _why_pending(key: str, refusal: Refusal, report: FixReport | None) -> list[T
     for miss in refusal.nearest_misses if refusal.nearest is not None else ():
         held = f"holds {miss.holds} of {miss.needs}"
         if miss.holds and not any(f"{miss.place} {held}" in text for text in told):
-            lines.append(f"  nearest on tier {miss.tier}: {place_name(miss.domain)} {held}")
+            # The virtual top is no HyperNode of a tier.
+            tier = "" if miss.domain.startswith("<") else f" on tier {miss.tier}"
+            lines.append(f"  nearest{tier}: {place_name(miss.domain)} {held}")
     return list(map(Text, lines))
 
 

@@ -28,6 +28,7 @@ from workbench.evaluate.whatif.job_edits import (
     LowerMinimum,
     RaisePriority,
     Tolerate,
+    has_minimum,
     minimum_name,
     minimum_of,
 )
@@ -280,6 +281,8 @@ def _tiers(case: EditedSession) -> Iterator[Family]:
 
 def _minimums(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
+    if not has_minimum(gang):
+        return
     old = minimum_of(gang)
     # A job of which nothing more has to start is no pending job.
     name = minimum_name(gang)

@@ -13,6 +13,7 @@ from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
+from workbench.model.kube_group import KubeGroup
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
 from workbench.model.lower_minimum import lower_minimum
 from workbench.model.resources import PODS
@@ -27,6 +28,7 @@ __all__ = [
     "LowerMinimum",
     "RaisePriority",
     "Tolerate",
+    "has_minimum",
     "minimum_name",
     "minimum_of",
     "requirement_text",
@@ -119,7 +121,14 @@ _MINIMUM_NAMES = {
 
 def minimum_name(gang: Gang) -> str:
     """What a user calls the minimum of a gang: the field, or the end of the annotation, in which it is written."""
+    if gang.kind == "PodGroup" and gang.extra(KubeGroup).given:
+        return "minCount"
     return _MINIMUM_NAMES.get(gang.kind, "the minimum")
+
+
+def has_minimum(gang: Gang) -> bool:
+    """Whether the object of a gang has a field for its minimum; a Job of Kubernetes, for example, has none."""
+    return gang.kind in _MINIMUM_NAMES
 
 
 def minimum_of(gang: Gang) -> int:

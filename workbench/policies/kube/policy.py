@@ -29,6 +29,7 @@ from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
 from workbench.policies.kube.reading import minimum, not_expressed, pod_order, priorities_differ
 from workbench.policies.kube.shape import PodShape
+from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import KUBE_SCHEDULER
@@ -116,7 +117,10 @@ class KubeDefault(NodePolicy):
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
             group = Notice("pod-group-unschedulable", text, numbers={"count": needed - placed})
             told = [reason for each in reasons.values() for reason in each]
-            return Declined(tuple([*told, group] if needed > 1 else told), warnings=warnings)
+            reasons_told = tuple([*told, group] if needed > 1 else told)
+            # No HyperNode is asked for: the whole cluster is the only one that can be short of room.
+            anywhere = np.append(np.zeros(request.snapshot.topology.n_domains, dtype=np.bool_), True)
+            return Declined(reasons_told, nearest_misses(request, anywhere), warnings)
         return Assignment(node, reasons, warnings=warnings)
 
     def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:

@@ -58,7 +58,7 @@ class Kueue019(NodePolicy):
     """
 
     name = "kueue-0.19"
-    traits = SchedulerTraits(reads_topology=True, sub_groups=True)
+    traits = SchedulerTraits(reads_topology=True, sub_groups=True, kueue_requests=True)
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters

@@ -42,6 +42,7 @@ from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_ke
 from workbench.policies.kube.reading import not_expressed
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, Status
+from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter
 from workbench.policies.request import Assignment, Declined, Request
@@ -244,7 +245,7 @@ class KubeTopology(KubeDefault):
             else:
                 group = Notice("pod-group-unschedulable", text, numbers=numbers)
             told = [reason for each in reasons.values() for reason in each]
-            return Declined((*told, group, *eviction), warnings=warnings)
+            return Declined((*told, group, *eviction), nearest_misses(request, _domains(gang, request)), warnings)
         answer = Assignment(node, reasons, warnings=warnings)
         if outcome.placement is not None:
             answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))
@@ -322,3 +323,12 @@ class KubeTopologyScheduler(KubeScheduler):
         planned = _Planned(policy, {gang.key: answer for gang, answer in zip(gangs, answers, strict=True)})
         together = Composed(self.name, planned, self.gpu)
         return [together.place(gang, ledger, recorder) for gang, recorder in zip(gangs, recorders, strict=True)]
+
+
+def _domains(gang: Gang, request: Request) -> npt.NDArray[np.bool_]:
+    """Whether a gang may be in each HyperNode, bool (d + 1,): those of its tier, or the whole cluster without one."""
+    topology = request.snapshot.topology
+    wish = gang.constraint
+    tier = None if wish is None or wish.mode == "soft" else wish.highest_tier
+    of_tier = topology.tier == (-1 if tier is None else tier)
+    return np.append(of_tier, not of_tier.any())
