@@ -35,7 +35,7 @@ VALUES = {
     "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
     "switch history": (SwitchHistory(("s0",), (Moment("start", None, {}, ()),)), "tw-switch-history"),
     "simulation": (run([job("a", 4, 0, 10)]), "tw-simulation"),
-    "comparison": (compare([GANG], snapshot_of(TOPOLOGY), []), "tw-comparison"),
+    "comparison": (compare([GANG], snapshot_of(TOPOLOGY), ["gang"]), "tw-comparison"),
 }
 
 
