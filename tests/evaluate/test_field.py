@@ -34,3 +34,11 @@ def test_all_of_them_place_the_same_jobs(capsys):
     assert main(["compare", "datasets/demo", "--policies", "field", "-o", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [*dict.fromkeys(line.partition(",")[0] for line in lines[1:])] == [*FIELD]
+
+
+def test_the_name_alone_is_enough_and_nothing_is_refused():
+    scenario = wb.load("datasets/demo")
+    assert [row.policy for row in scenario.compare("field").rows] == [*FIELD]
+    for given, message in (([], "no policies to compare"), ("gang", "no list of policies")):
+        with pytest.raises(wb.InputError, match=message):
+            scenario.compare(given)

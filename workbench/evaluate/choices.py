@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from workbench.errors import InputError
+from workbench.evaluate.usual_policies import with_field
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.policies import Policy, get_policy, list_policies
+from workbench.policies import Policy, as_policy, get_policy, list_policies
 from workbench.policies.registry import watch
 
-__all__ = ["make_policy", "on_new_policy", "policy_choices", "with_config"]
+__all__ = ["chosen_policies", "make_policy", "on_new_policy", "policy_choices", "with_config"]
+
+
+def chosen_policies(given: object) -> list[Policy]:
+    """The policies of a list, or of the name ``field`` alone, which stands for the twin of each scheduler.
+
+    Parameters
+    ----------
+    given : sequence of str, callable or Policy
+        Each as for `workbench.policies.as_policy`.
+
+    Raises
+    ------
+    InputError
+        No list, an empty one, or an entry that is no policy.
+    UnknownNameError
+        A policy is not registered.
+    """
+    several = ["field"] if given == "field" else given
+    if isinstance(several, str | Policy) or not isinstance(several, Iterable):
+        raise InputError("no list of policies", source="policies", got=repr(given), expected='["gang", …]')
+    chosen = [as_policy(policy) for policy in with_field(several)]
+    if not chosen:
+        raise InputError("no policies to compare", source="policies", got="none", expected='["gang", …]')
+    return chosen
 
 
 def policy_choices() -> list[dict[str, Any]]:

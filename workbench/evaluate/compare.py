@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.choices import chosen_policies
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter
-from workbench.evaluate.usual_policies import USUAL_POLICIES, with_field
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
@@ -28,7 +29,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
-from workbench.policies import Policy, as_policy
+from workbench.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
@@ -269,13 +270,7 @@ def compare(
     if inputs is None:
         inputs = next((each.inputs for each in (gangs, snapshot) if isinstance(each, Scenario)), {})
     some, cluster = session_of(gangs, snapshot)
-    if policies == "field":
-        policies = [policies]
-    if isinstance(policies, str | Policy) or not isinstance(policies, Iterable):
-        raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
-    chosen = [as_policy(policy) for policy in with_field(policies)]
-    if not chosen:
-        raise InputError("no policies to compare", source="policies", got="none", expected='["gang", …]')
+    chosen = chosen_policies(policies)
     if communication is not None:
         communication.check(cluster.topology)
     sessions = []
