@@ -157,7 +157,7 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     again = task(replicas=2, gpus=1)
     again["template"]["metadata"] = {"annotations": {"topology-workbench/exit-code": "1"}}
     forever = job(tasks=[again], policies=[{"event": "PodFailed", "action": "RestartJob"}], maxRetry=2_000_000)
-    # What is said about it shows when the command listens to Ctrl-C.
+    # The cluster warns about it once the command listens to Ctrl-C; the finding of the review comes before.
     forever["spec"]["nonsense"] = 1
     (tmp_path / "forever.yaml").write_text(to_yaml([forever]), encoding="utf-8")
     store = tmp_path / "store.json"
@@ -166,7 +166,8 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}, text=True
     )
-    assert process.stderr is not None and "nonsense" in process.stderr.readline()
+    assert process.stderr is not None and "a cluster refuses" in process.stderr.readline()
+    assert "nonsense is unknown and not read" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
