@@ -171,12 +171,12 @@ class Lease:
 
     def _keep(self, connection: Writer, work: _Work, renewed: float, ended: threading.Event, lost: list[str]) -> None:
         """Renew the Lease until the work has ended; stop the work by the clock when that fails for too long."""
-        why = "it was not renewed"
+        why = ""
         while not ended.wait(max(0.0, min(RETRY_S, renewed + RENEW_DEADLINE_S - time.monotonic()))):
             begun = time.monotonic()
             left = renewed + RENEW_DEADLINE_S - begun
             if left <= 0:
-                lost.append(why)
+                lost.append(why or "it was not renewed")
                 work.stop()
                 # The step at hand may be long, or hang: from here on it can write nothing.
                 work.close()
@@ -188,7 +188,9 @@ class Lease:
                 else:
                     why = f"{holder} holds it"
             except Exception as error:
-                why = str(error) if isinstance(error, WorkbenchError) else f"internal error: {type(error).__name__}"
+                # A try that the deadline cuts short says less than what is known already.
+                if not why or time.monotonic() < renewed + RENEW_DEADLINE_S:
+                    why = str(error) if isinstance(error, WorkbenchError) else f"internal error: {type(error).__name__}"
 
     def _spec(self, lease: dict[str, Any] | None) -> dict[str, Any]:
         before = {} if lease is None else lease.get("spec") or {}
