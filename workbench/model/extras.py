@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 
 __all__ = [
     "REMAINING_SECONDS",
@@ -50,6 +51,10 @@ class Extra:
     >>> wb.gang("mine", gpus=8).with_extra(RackWish(2)).extra(RackWish).racks
     2
     """
+
+    def unread(self, policy: str) -> Notice | None:
+        """The notice of a policy, given by its name, that does not read the extra; None: a user would miss nothing."""
+        return None
 
 
 #: The empty extra of each class that was asked for.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.model.extras import Extra
+from workbench.model.notice import Notice
 
 __all__ = ["KubeGroup", "KubeParent"]
 
@@ -77,3 +78,10 @@ class KubeGroup(Extra):
     preemption_policy: str = ""
     falls_whole: bool = False
     scheduled: bool = False
+
+    def unread(self, policy: str) -> Notice | None:
+        what = [f"the topology key {self.topology_key}"] if self.topology_key else []
+        what += [f"the CompositePodGroup {self.parent}"] if self.parent else []
+        if not what:
+            return None
+        return Notice("kube-groups-not-read", f"{policy} does not read {' and '.join(what)} of the gang's PodGroup")

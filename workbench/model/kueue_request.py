@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from workbench.model.extras import Extra
 from workbench.model.kueue import Flavor, PreferredTerm, TopologyRequest
 from workbench.model.kueue_queues import ClusterQueue, Cohort, QueuedWorkload
+from workbench.model.notice import Notice
 
 __all__ = ["KueueObjects", "KueueRequest", "KueueRole"]
 
@@ -54,6 +55,12 @@ class KueueRequest(Extra):
     def of(self, role: str) -> KueueRole:
         """What a role requests, by its name."""
         return next((each for each in self.roles if each.role == role), KueueRole(role))
+
+    def unread(self, policy: str) -> Notice | None:
+        if not any(role.topology for role in self.roles):
+            return None
+        text = f"{policy} does not read what the annotations of Kueue request of the topology"
+        return Notice("kueue-request-not-read", text)
 
 
 @dataclass(frozen=True)

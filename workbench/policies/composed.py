@@ -12,8 +12,6 @@ from workbench.cancel import check
 from workbench.model.explanation import Recorder
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
-from workbench.model.kube_group import KubeGroup
-from workbench.model.kueue_request import KueueRequest
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement, Refusal, Unplaced, Why
@@ -245,15 +243,8 @@ class Composed(Policy):
         if not self.traits.gang_groups and gang.extra(KoordinatorWish).gang_groups:
             text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
             found.append(Notice("gang-groups-not-read", text))
-        wish = gang.extra(KubeGroup)
-        if not self.traits.kube_groups and (wish.topology_key or wish.parent):
-            what = [f"the topology key {wish.topology_key}"] if wish.topology_key else []
-            what += [f"the CompositePodGroup {wish.parent}"] if wish.parent else []
-            text = f"{self.node.name} does not read {' and '.join(what)} of the gang's PodGroup"
-            found.append(Notice("kube-groups-not-read", text))
-        if not self.traits.kueue_requests and any(role.topology for role in gang.extra(KueueRequest).roles):
-            text = f"{self.node.name} does not read what the annotations of Kueue request of the topology"
-            found.append(Notice("kueue-request-not-read", text))
+        unread = [extra.unread(self.node.name) for kind, extra in gang.extras.items() if kind not in self.traits.reads]
+        found += sorted((notice for notice in unread if notice is not None), key=lambda notice: notice.code)
         return tuple(found)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
+from workbench.model.extras import Extra
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -63,12 +64,8 @@ class SchedulerTraits:
     sub_groups : bool
         Whether it gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no sub-groups,
         with a warning.
-    kube_groups : bool
-        Whether it reads the topology key of a gang's PodGroup of scheduling.k8s.io and the CompositePodGroups above it;
-        otherwise the gang is placed by its minimum alone, with a warning.
-    kueue_requests : bool
-        Whether it reads what a gang requests of Kueue alone (`KueueRequest`); otherwise the gang is placed without it,
-        with a warning.
+    reads : frozenset of type
+        Extras that it reads of a gang; of another that matters, a warning says what is left out (`Extra.unread`).
     gang_groups : bool
         Whether it decides the gangs of a gang group together (`workbench.policies.koordinator.gang_groups`); otherwise
         each is placed by itself, with a warning.
@@ -92,8 +89,7 @@ class SchedulerTraits:
     reads_topology: bool = False
     sub_groups: bool = False
     gang_groups: bool = False
-    kube_groups: bool = False
-    kueue_requests: bool = False
+    reads: frozenset[type[Extra]] = frozenset()
     shares_gpus: bool = False
     reads_pods: bool = False
     best_effort_last: bool = True

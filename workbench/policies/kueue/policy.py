@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.model.counted import counted
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss
 from workbench.policies.contract import SchedulerTraits
@@ -58,7 +59,7 @@ class Kueue019(NodePolicy):
     """
 
     name = "kueue-0.19"
-    traits = SchedulerTraits(reads_topology=True, sub_groups=True, kueue_requests=True)
+    traits = SchedulerTraits(reads_topology=True, sub_groups=True, reads=frozenset({KueueRequest}))
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters

@@ -78,7 +78,7 @@ class KubeTopology(KubeDefault):
 
     name = "kube-1.37-topology"
     traits = SchedulerTraits(
-        retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True, kube_groups=True
+        retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True, reads=frozenset({KubeGroup})
     )
 
     def __init__(self, parameters: KubeTopologyParameters) -> None:
