@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -53,7 +53,8 @@ class PictureWalk:
 
     def find(self, kind: object, name: str) -> tuple[Kind, str] | None:
         """The place of this kind and name; None if the picture has none."""
-        return next((place for place in self._siblings if place == (kind, name)), None)
+        known: Kind | None = next((known for known in get_args(Kind) if known == kind), None)
+        return (known, name) if known is not None and (known, name) in self._siblings else None
 
     def nodes_of(self, label: str) -> tuple[int, ...]:
         """The nodes of a square."""
