@@ -87,7 +87,7 @@ def take(oracle: Oracle, pods: int, nodes: list[dict[str, Any]]) -> list[str]:
 
 
 def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
-    """The same by the oracle."""
+    """Nodes of a gang by plain Python, which places pod after pod on the whole cluster."""
     nodes, running = for_the_oracle(where)
     return take(Oracle(nodes, running), pods, nodes)
 

@@ -36,7 +36,7 @@ def in_rack(pods: int, key: str = "rack") -> Gang:
 
 
 def plain_python(pods: int, where: ClusterSnapshot) -> list[str]:
-    """The same by the oracle of one pod, rack by rack; every rack must hold the gang."""
+    """Nodes of a gang by plain Python, which places it rack by rack, pod by pod; every rack must hold the gang."""
     nodes, running = for_the_oracle(where)
     found: list[tuple[int, list[str]]] = []
     for rack in sorted({node["labels"]["rack"] for node in nodes}):

@@ -52,7 +52,7 @@ def runnable(line: str) -> bool:
 
 
 def fault(line: str, folder: Path) -> str:
-    """What went wrong with an example, or nothing."""
+    """Run an example and describe what went wrong; an empty text if nothing did."""
     program = shlex.join([sys.executable, "-P", "-m", "workbench"])
     done = subprocess.run(
         line.replace("workbench ", f"{program} ", 1),

@@ -48,10 +48,10 @@ def pod_key(pod: Json) -> str:
 
 
 def member(pod: Json) -> MemberPod:
-    """What a group reads of a pod."""
+    """Make the member of a group from a pod of a case."""
     return MemberPod(pod["name"], pod.get("scheduler", ""), pod.get("priority", 0), pod.get("preemption_policy", ""))
 
 
 def member_of(pod: GroupPod) -> MemberPod:
-    """What a group reads of a pod of a stand-in."""
+    """Make the member of a group from a pod of the stand-in."""
     return MemberPod(pod.name, pod.scheduler, pod.priority, pod.preemption_policy)

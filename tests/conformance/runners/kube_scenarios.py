@@ -72,7 +72,7 @@ def do(made: StandIn, step: Json) -> None:
 
 
 def check(made: StandIn, step: Json) -> list[str]:
-    """What does not hold of a check."""
+    """List the pods, groups or conditions for which a check fails."""
     what, names = step["check"], step.get("pods", [])
     if what == "removed":
         return [name for name in names if name not in made.removed]

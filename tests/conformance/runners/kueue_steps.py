@@ -132,7 +132,7 @@ def select(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def spread_evenly(given: dict[str, Any], want: dict[str, Any]) -> None:
-    """What each domain gets."""
+    """Check the slices and pods that balanced placement gives each chosen domain."""
     found = _given(given["domains"])
     query = _query(0, 0, given["slice_size"], given["slices"], given["leaders"])
     chosen = spread(found.domains, query, 0, np.arange(len(given["domains"])), given["threshold"])

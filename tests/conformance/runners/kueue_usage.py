@@ -20,7 +20,7 @@ def register(runners: Runners) -> None:
 
 
 def assumed(given: dict[str, Any], want: dict[str, Any]) -> None:
-    """What pods take in the domains of an assignment, on top of what is taken there."""
+    """Check the usage of each domain after the pods of an assignment are added."""
     found = {domain: read.amounts(each) for domain, each in given["before"].items()}
     pods = PodSet("main", 1, read.amounts(given["requests"]))
     for usage in usage_of(pods, read.assignment(given["assignment"])):
