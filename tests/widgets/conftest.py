@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ipywidgets import Widget
 
 from workbench.widgets.panel import Panel
 
@@ -19,3 +21,10 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read within the request however busy the machine is; tests of slow files say otherwise."""
     monkeypatch.setattr("workbench.widgets.loading._PROMPT_S", 60)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """No widget outlives its test: an open comparer hears of every policy that a later test registers."""
+    yield
+    Widget.close_all()
