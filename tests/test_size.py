@@ -13,7 +13,7 @@ CEILINGS = {
     "files of at most 60 lines": 171,
     "files above 400 lines": 33,
     "files above 600 lines": 6,
-    "lines of the longest function": 94,
+    "lines of the longest function": 80,
     "import circles": 1,
     "pairs of folders that import each other": 0,
 }

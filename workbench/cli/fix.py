@@ -96,13 +96,9 @@ def fix(
     from workbench.model.placement import Refusal
 
     inputs = given_paths(paths, file)
-    check_out(out)
-    if out is not None and not job:
-        raise InputError("whose fix?", source="--out", expected="--job NAMESPACE/NAME")
+    _check_out(out, job, inputs)
     chosen = policy_with(policy, set_)
     classes = _classes(order)
-    if out is not None and any(Path(path).resolve() == out.resolve() for path in inputs if path != "-"):
-        raise InputError("the input itself", source="--out", got=str(out), expected="another file")
     loaded = load_documents(
         *inputs,
         matrices=matrix_files(matrix),
@@ -125,6 +121,15 @@ def fix(
     _show(proven, wanted, chosen, loaded, output)
     if not all(report.fixes for report in proven):
         raise typer.Exit(1)
+
+
+def _check_out(out: Path | None, job: str, inputs: Sequence[str]) -> None:
+    """Refuse ``--out`` without a job, and a file that cannot be written or is read."""
+    check_out(out)
+    if out is not None and not job:
+        raise InputError("whose fix?", source="--out", expected="--job NAMESPACE/NAME")
+    if out is not None and any(Path(path).resolve() == out.resolve() for path in inputs if path != "-"):
+        raise InputError("the input itself", source="--out", got=str(out), expected="another file")
 
 
 def _write(proven: Sequence[FixReport], wanted: str, loaded: LoadedDocuments, out: Path) -> None:

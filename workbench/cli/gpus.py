@@ -190,16 +190,12 @@ def gpus(
     from workbench.model.best_gpus import best_gpus
     from workbench.model.pod_gpus import split_gpus
 
+    ties = {"--link-classes": link_classes, "--all": all_}
     if regret:
-        refuse_options({"--pods": pods, **within.given(), "--link-classes": link_classes, "--all": all_})
+        refuse_options({"--pods": pods, **within.given(), **ties})
     elif policies is not None or output is ShowOutput.html:
         raise InputError("only with --regret", source="--policies" if policies else "-o html")
-    of_one_set = {
-        "--link-classes": link_classes,
-        "--all": all_,
-        "--allowed": within.allowed,
-        "--modules": within.modules,
-    }
+    of_one_set = {**ties, "--allowed": within.allowed, "--modules": within.modules}
     sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
     matrix = source.read()
     if regret:

@@ -104,8 +104,7 @@ def metric(
                 got=f"{name}={declaration[name]!r}",
                 expected=f"per={name!r} and nothing else",
             )
-    unknown = sorted(set(declaration) - set(known))
-    if unknown:
+    if unknown := sorted(set(declaration) - set(known)):
         expected = close_names(unknown[0], known)
         raise InputError("no such attribute of a metric", source=f"metric {key}", got=unknown[0], expected=expected)
     if per not in _PER:
@@ -116,8 +115,7 @@ def metric(
             got, expected = f"{name}={declaration[name]!r}", "per='job' or per='run' beside it"
             raise InputError("an attribute of metrics of sessions", source=f"metric {key}", got=got, expected=expected)
     declared = Metric(key, heading or str(key).replace("_", " "), meaning=meaning, **declaration)
-    taken = sorted({key, declared.column or key} & _TAKEN)
-    if taken:
+    if taken := sorted({key, declared.column or key} & _TAKEN):
         raise InputError("this name is taken", source="metric", got=taken[0])
     _check_group(declared)
     keys = [other.key for other in all_metrics() if other.simulation is None and other.fill is None]

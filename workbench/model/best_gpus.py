@@ -21,7 +21,7 @@ from workbench.model.gpu_variables import chosen_environment
 from workbench.model.links import suspicious_links
 from workbench.model.value import Value
 
-__all__ = ["BestGpus", "asked_masks", "best_gpus"]
+__all__ = ["BestGpus", "asked_masks", "best_gpus", "finite_or_none"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,46 @@ class BestGpus(Value, Displayed):
     n_free: int
     why_none: str = ""
 
+    @classmethod
+    def none(cls, matrix: BandwidthMatrix, objective: str, n_free: int, why: str = "") -> BestGpus:
+        """The result where no set can be chosen: too few GPUs are free, or, said by `why`, no allowed set is.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        objective, why : str
+        n_free : int
+            GPUs that may be used.
+        """
+        return cls((), 0.0, objective, (), 0, True, 0.0, False, True, None, matrix, n_free, why)
+
+    @classmethod
+    def of(cls, found: BestSubset, matrix: BandwidthMatrix, objective: str, n_free: int) -> BestGpus:
+        """The result of a search that found a set.
+
+        Parameters
+        ----------
+        found : BestSubset
+        matrix : BandwidthMatrix
+        objective : str
+        n_free : int
+            GPUs that may be used.
+        """
+        return cls(
+            gpus=indices_of(found.mask),
+            bottleneck_gb_s=found.bottleneck_gb_s,
+            objective=objective,
+            ties=tuple(map(tuple, device_lists(words_of_masks(found.ties)).tolist())),
+            optimal_sets=found.optimal_sets,
+            optimal_sets_complete=found.optimal_sets_complete,
+            upper_bound_gb_s=found.upper_bound_gb_s,
+            exact=found.exact,
+            tie_break_complete=found.tie_break_complete,
+            bottleneck_pair=found.pair,
+            matrix=matrix,
+            n_free=n_free,
+        )
+
     @property
     def shortage(self) -> str:
         """A sentence saying why no set of GPUs was chosen; empty if one was."""
@@ -96,11 +136,11 @@ class BestGpus(Value, Displayed):
         return {
             "gpus": list(self.gpus),
             "environment": self.environment,
-            "bottleneck_gb_s": _finite(self.bottleneck_gb_s),
+            "bottleneck_gb_s": finite_or_none(self.bottleneck_gb_s),
             "objective": self.objective,
             "ties": [list(tie) for tie in self.ties],
             "optimal_sets": self.optimal_sets if self.optimal_sets_complete else f">{self.optimal_sets}",
-            "upper_bound_gb_s": _finite(self.upper_bound_gb_s),
+            "upper_bound_gb_s": finite_or_none(self.upper_bound_gb_s),
             "exact": self.exact,
             "tie_break_complete": self.tie_break_complete,
             "bottleneck_pair": list(self.bottleneck_pair) if self.bottleneck_pair else None,
@@ -172,9 +212,9 @@ def best_gpus(
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     usable, required = asked_masks(bandwidth, k, free, require, avoid)
-    objective = "link-class" if link_classes else "raw"
-    if usable.bit_count() < k:
-        return BestGpus((), 0.0, objective, (), 0, True, 0.0, False, True, None, bandwidth, usable.bit_count())
+    objective, n_free = "link-class" if link_classes else "raw", usable.bit_count()
+    if n_free < k:
+        return BestGpus.none(bandwidth, objective, n_free)
     limits = [
         AllowedSets.of(len(bandwidth), sets, together)
         for sets, together in ((allowed, False), (modules, True))
@@ -187,22 +227,8 @@ def best_gpus(
         else solve_by_numa(bandwidth, usable, k, required, symmetric, link_classes, max_ties)
     )
     if isinstance(found, str):
-        n_free = usable.bit_count()
-        return BestGpus((), 0.0, objective, (), 0, True, 0.0, False, True, None, bandwidth, n_free, found)
-    return BestGpus(
-        gpus=indices_of(found.mask),
-        bottleneck_gb_s=found.bottleneck_gb_s,
-        objective=objective,
-        ties=tuple(map(tuple, device_lists(words_of_masks(found.ties)).tolist())),
-        optimal_sets=found.optimal_sets,
-        optimal_sets_complete=found.optimal_sets_complete,
-        upper_bound_gb_s=found.upper_bound_gb_s,
-        exact=found.exact,
-        tie_break_complete=found.tie_break_complete,
-        bottleneck_pair=found.pair,
-        matrix=bandwidth,
-        n_free=usable.bit_count(),
-    )
+        return BestGpus.none(bandwidth, objective, n_free, found)
+    return BestGpus.of(found, bandwidth, objective, n_free)
 
 
 def asked_masks(
@@ -273,5 +299,6 @@ def _names(gpus: Iterable[int]) -> str:
     return ",".join(str(g) for g in gpus)
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
+    """The bottleneck as JSON has it: None in place of infinity, which means that there is no pair of GPUs."""
     return None if value == float("inf") else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from workbench.errors import InputError
@@ -66,16 +67,10 @@ def gang(
     >>> wb.gang("mine", pods=4, gpus=8, tier=2)
     Gang(default/mine: 4 worker, min_available 4, hard)
     """
-    namespace, slash, short = name.partition("/") if isinstance(name, str) else ("", "", "")
-    if not slash:
-        namespace, short = "default", namespace
-    if not (namespace and short) or "/" in short:
-        raise InputError("no name of a gang", source="name", got=repr(name), expected="'name' or 'namespace/name'")
+    namespace, short = _key(name)
     least = pods if min_available is None else min_available
     whole = {"pods": (pods, 1), "gpus": (gpus, 0), "tier": (0 if tier is None else tier, 0)}
-    for argument, (number, low) in {**whole, "min_available": (least, 1)}.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < low:
-            raise InputError("out of range", source=argument, got=repr(number), expected=f"a whole number from {low}")
+    _check_numbers({**whole, "min_available": (least, 1)})
     if least > pods:
         raise InputError("more than the pods", source="min_available", got=str(least), expected=f"at most {pods}")
     if mode not in ("hard", "soft"):
@@ -87,13 +82,29 @@ def gang(
     requests = {resource: amount for resource, amount in requests.items() if amount}
     if not requests:
         raise InputError("pods that request nothing", source="gpus", got="0", expected="gpus, cpus or memory_gb")
-    constrained = tier is not None or mode == "soft"
     return Gang(
         namespace=namespace,
         name=short,
         roles=(Role("worker", pods, requests, container_gpus=(gpus,) if gpus else ()),),
         min_available=least,
-        constraint=TopologyConstraint(mode, tier) if constrained else None,
+        constraint=TopologyConstraint(mode, tier) if tier is not None or mode == "soft" else None,
         queue=queue,
         priority=priority,
     )
+
+
+def _check_numbers(smallest: Mapping[str, tuple[object, int]]) -> None:
+    """Refuse a number that is not whole or below the smallest that its argument takes."""
+    for argument, (number, low) in smallest.items():
+        if isinstance(number, bool) or not isinstance(number, int) or number < low:
+            raise InputError("out of range", source=argument, got=repr(number), expected=f"a whole number from {low}")
+
+
+def _key(name: object) -> tuple[str, str]:
+    """Namespace and name of a gang, given as ``name`` or ``namespace/name``."""
+    namespace, slash, short = name.partition("/") if isinstance(name, str) else ("", "", "")
+    if not slash:
+        namespace, short = "default", namespace
+    if not (namespace and short) or "/" in short:
+        raise InputError("no name of a gang", source="name", got=repr(name), expected="'name' or 'namespace/name'")
+    return namespace, short

@@ -13,7 +13,7 @@ from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
-from workbench.model.best_gpus import asked_masks
+from workbench.model.best_gpus import asked_masks, finite_or_none
 from workbench.model.counted import counted
 from workbench.model.gpu_ties import solve_by_numa, split_by_numa
 from workbench.model.links import suspicious_links
@@ -62,9 +62,9 @@ class PodGpus:
         """The result as a JSON-ready dict, the output of `workbench gpus --pods -o json`; infinity becomes None."""
         return {
             "pods": [list(pod) for pod in self.pods],
-            "pod_bottlenecks_gb_s": [_finite(value) for value in self.bottlenecks_gb_s],
+            "pod_bottlenecks_gb_s": [finite_or_none(value) for value in self.bottlenecks_gb_s],
             "gpus": list(self.gpus),
-            "bottleneck_gb_s": _finite(self.union_bottleneck_gb_s),
+            "bottleneck_gb_s": finite_or_none(self.union_bottleneck_gb_s),
             "objective": self.objective,
             "proved": self.proved,
             "suspicious_links": [doubt.to_dict() for doubt in suspicious_links(self.matrix)],
@@ -125,17 +125,7 @@ def split_gpus(
     [[0, 1], [2, 3]]
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
-    if not pods or min(pods) < 1:
-        raise InputError("not sizes of pods", source="pods", got=str(list(pods)), expected="one or more, each >= 1")
-    if objective not in ("union", "per-pod"):
-        raise InputError("unknown objective", source="objective", got=repr(objective), expected="union or per-pod")
-    if sum(pods) > len(bandwidth):
-        got, expected = f"{counted(sum(pods), 'GPU')} in all", f"at most {len(bandwidth)}"
-        raise InputError("the pods do not fit the machine", source=bandwidth.source, got=got, expected=expected)
-    usable, required = asked_masks(bandwidth, sum(pods), free, require, avoid)
-    if required and objective == "per-pod":
-        expected = "the objective union"
-        raise InputError("required GPUs bind the union only", source="require", got="per-pod", expected=expected)
+    usable, required = _checked(bandwidth, pods, objective, free, require, avoid)
     n_free = usable.bit_count()
     if n_free < sum(pods):
         return PodGpus((), (), 0.0, objective, "all", bandwidth, n_free)
@@ -162,6 +152,29 @@ def split_gpus(
         matrix=bandwidth,
         n_free=n_free,
     )
+
+
+def _checked(
+    bandwidth: BandwidthMatrix,
+    pods: Sequence[int],
+    objective: str,
+    free: Iterable[int] | None,
+    require: Iterable[int] | None,
+    avoid: Iterable[int] | None,
+) -> tuple[int, int]:
+    """Check the arguments of `split_gpus`; returns the masks of the GPUs that may and that must be chosen."""
+    if not pods or min(pods) < 1:
+        raise InputError("not sizes of pods", source="pods", got=str(list(pods)), expected="one or more, each >= 1")
+    if objective not in ("union", "per-pod"):
+        raise InputError("unknown objective", source="objective", got=repr(objective), expected="union or per-pod")
+    if sum(pods) > len(bandwidth):
+        got, expected = f"{counted(sum(pods), 'GPU')} in all", f"at most {len(bandwidth)}"
+        raise InputError("the pods do not fit the machine", source=bandwidth.source, got=got, expected=expected)
+    usable, required = asked_masks(bandwidth, sum(pods), free, require, avoid)
+    if required and objective == "per-pod":
+        expected = "the objective union"
+        raise InputError("required GPUs bind the union only", source="require", got="per-pod", expected=expected)
+    return usable, required
 
 
 def _in_tables(
@@ -205,7 +218,3 @@ def _two(bandwidth: BandwidthMatrix, union: int, pods: Sequence[int], symmetric:
 def _bottleneck(weights: npt.NDArray[np.float64], mask: int) -> float:
     gpus = indices_of(mask)
     return float(weights[np.ix_(gpus, gpus)].min())
-
-
-def _finite(value: float) -> float | None:
-    return None if value == float("inf") else value

@@ -107,21 +107,25 @@ def draw_lines(
     hidden = " fill-opacity='0'" if dense else ""
     for i, ((name, points), look) in enumerate(zip(drawn.items(), job_colours(len(drawn)), strict=True)):
         stroke = f"stroke='{look.colour}' stroke-width='2' stroke-dasharray='{_DASHES[i % len(_DASHES)]}'"
-        corners = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
-        parts.append(f"<g class='tw-line'><polyline fill='none' {stroke} points='{corners}'/>")
-        for point in points:
-            tip = f"{name}: {number_text(point[1])} at {number_text(point[0])}"
-            parts.append(
-                "<circle cx='{:.1f}' cy='{:.1f}' r='3' ".format(*at(*point))
-                + f"fill='{look.colour}'{hidden}><title>{escape(tip)}</title></circle>"
-            )
+        parts.append(_line(name, [(*point, *at(*point)) for point in points], stroke, f"fill='{look.colour}'{hidden}"))
         x, y = places[i]
         parts.append(
-            f"</g><line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>{label(x + 30, y + 4, name)}"
+            f"<line x1='{x:.0f}' x2='{x + 24:.0f}' y1='{y:.0f}' y2='{y:.0f}' {stroke}/>{label(x + 30, y + 4, name)}"
         )
     tall = max((y for _, y in places), default=_HEIGHT - 8.0) + 8.0
     axis = time_axis(time, _LEFT, width, (low, high), (_TOP, _TOP + height)) if time is not None else ""
     return chart("tw-lines", title, (_WIDTH, tall), parts, attributes=axis)
+
+
+def _line(name: str, points: Sequence[tuple[float, float, float, float]], stroke: str, fill: str) -> str:
+    """A line and its dots with their tips; each point as its two numbers and its place in the picture."""
+    corners = " ".join(f"{at_x:.1f},{at_y:.1f}" for _, _, at_x, at_y in points)
+    dots = "".join(
+        f"<circle cx='{at_x:.1f}' cy='{at_y:.1f}' r='3' {fill}>"
+        f"<title>{escape(f'{name}: {number_text(y)} at {number_text(x)}')}</title></circle>"
+        for x, y, at_x, at_y in points
+    )
+    return f"<g class='tw-line'><polyline fill='none' {stroke} points='{corners}'/>{dots}</g>"
 
 
 def _legend(names: Sequence[str]) -> list[tuple[float, float]]:
