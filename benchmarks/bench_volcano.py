@@ -30,10 +30,11 @@ from measure import row
 from numpy.typing import NDArray
 
 from workbench.kernels.domain_nodes import DomainNodes
+from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
+from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints

@@ -34,11 +34,12 @@ import numpy as np
 from bench_volcano import PACKING, POD, SCALE, WEIGHTS, Ask, Cluster, cluster, draw
 from search_cells import dry_runs
 
+from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.repeated import Repeated
 from workbench.kernels.tiers import Forest
-from workbench.kernels.two_level import DomainTree, Shape, TwoLevel
+from workbench.kernels.two_level import Shape, TwoLevel
 
 HERE = Path(__file__).resolve().parent
 KINDS = ((10, "identical"), (100, "identical"), (1, "roles"), (10, "roles"), (10, "distinct"))

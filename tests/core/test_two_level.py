@@ -15,10 +15,11 @@ from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, runs_of, shuffled
 from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
+from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import VERDICTS, DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
+from workbench.kernels.two_level import VERDICTS, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 
 RULES = ("by-minimums", "stop")
 

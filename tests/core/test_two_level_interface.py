@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from workbench.errors import CapacityError, InputError
+from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.domains import MAX_QUANTITY, NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import Forest
-from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
+from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 
 
 def int32(values: object) -> np.ndarray:

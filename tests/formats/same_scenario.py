@@ -7,7 +7,7 @@ import orjson
 
 from workbench import load
 from workbench.formats.load_documents import LoadedDocuments
-from workbench.formats.snapshot_file import snapshot_text
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.gang import Gang
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot

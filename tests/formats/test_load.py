@@ -11,7 +11,7 @@ import pytest
 from tests.notices import codes, said
 from workbench.errors import InputError
 from workbench.formats.load import load, load_to_draw
-from workbench.formats.snapshot_file import snapshot_text
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.resources import UNLIMITED
 from workbench.model.scenario import Scenario
 

@@ -16,7 +16,8 @@ import workbench
 from tests.formats.fabric.forests import read_back, snapshots
 from tests.objects.pod_specs import EVERY_RULE
 from workbench.errors import InputError
-from workbench.formats.snapshot_file import save, snapshot_text
+from workbench.formats.snapshot_file import save
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod

@@ -15,7 +15,8 @@ from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of
 from tests.ledger_check import check_ledger
 from workbench.errors import InputError
 from workbench.evaluate.records import decision_record
-from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
+from workbench.formats.snapshot_file import parse_snapshot
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION
 from workbench.model.gpu_shares import WHOLE_GPU, free_milli, gpu_width, shared_words

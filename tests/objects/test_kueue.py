@@ -10,7 +10,7 @@ import pytest
 import workbench
 from tests.objects.admission.test_kueue import RACK, kueue_object, topology
 from workbench.errors import InputError
-from workbench.formats.snapshot_file import snapshot_text
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.kueue import TopologyAssignment, TopologyRequest
 from workbench.model.kueue_queues import FlavorQuotas, QueueCheck, Quota
 from workbench.model.kueue_request import KueueObjects, KueueRequest

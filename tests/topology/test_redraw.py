@@ -10,7 +10,7 @@ import pytest
 import workbench
 from tests.ledger_check import check_ledger
 from workbench.cluster.assemble import assemble
-from workbench.formats.snapshot_file import snapshot_text
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.gpu_shares import gpu_width
 from workbench.model.running_pod import RunningPod
 from workbench.objects.kinds import ClusterObjects

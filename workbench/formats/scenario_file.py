@@ -12,7 +12,8 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.scheduler_conf import parse_config
-from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
+from workbench.formats.snapshot_file import parse_snapshot
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import get_map, get_maps, get_text, shown

@@ -16,31 +16,18 @@ import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
 from workbench.kernels.domain_nodes import DomainNodes
+from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.tiers import Forest
-from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.handed_in import handed_in
+from workbench.model.node_order import Ints, Longs, depth_first, name_ranks
 from workbench.model.place_name import VIRTUAL_TOP, place_name
 from workbench.model.value import Value
 
-__all__ = [
-    "NO_DOMAIN",
-    "TOP",
-    "VIRTUAL_TOP",
-    "DomainSpec",
-    "Problem",
-    "Topology",
-    "name_ranks",
-    "place_name",
-    "within_tiers",
-]
+__all__ = ["NO_DOMAIN", "TOP", "VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "place_name", "within_tiers"]
 
 T = TypeVar("T", bound=np.generic)
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-
-
 #: The virtual top where a domain is asked for or answered: as a parent, a common ancestor, the place of a whole job.
 TOP = -1
 #: No HyperNode: in arrays that give each node a HyperNode, for a node that none holds.
@@ -90,23 +77,6 @@ class DomainSpec:
     nodes: Sequence[int] | Ints
     parent: str = ""
     tier_name: str = ""
-
-
-def _byte_order(names: Sequence[str]) -> list[int]:
-    """Indices that sort the names by their UTF-8 bytes (Python's order by code points is the same)."""
-    return sorted(range(len(names)), key=names.__getitem__)
-
-
-def name_ranks(names: Sequence[str]) -> Ints:
-    """Rank of each name when sorted by UTF-8 bytes, int32 of shape (n,).
-
-    Ranks break ties (docs/decisions.md, decision 5).
-    """
-    order = _byte_order(names)
-    ranks = np.empty(len(names), dtype=np.int32)
-    ranks[order] = np.arange(len(names), dtype=np.int32)
-    ranks.flags.writeable = False
-    return ranks
 
 
 def within_tiers(topology: Topology, limit: int | None) -> str:
@@ -201,7 +171,7 @@ class Topology(Value, Displayed, Tabular):
         given = [np.asarray(s.nodes, dtype=np.int64) + j * n for j, s in enumerate(specs)]
         domain, node = np.divmod(np.unique(np.concatenate(given)) if given else np.zeros(0, dtype=np.int64), n)
         sizes = np.bincount(domain, minlength=len(specs))
-        order, laminar = _depth_first(node_names, domain, node, sizes)
+        order, laminar = depth_first(node_names, domain, node, sizes)
         position = np.empty(len(node_names), dtype=np.int64)
         position[order] = np.arange(len(node_names))
         index = {s.name: j for j, s in enumerate(specs)}
@@ -608,56 +578,3 @@ class Topology(Value, Displayed, Tabular):
 def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
     array.flags.writeable = False
     return array
-
-
-def _depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Longs) -> tuple[list[int], bool]:
-    """Order the nodes so that each HyperNode is an interval, if HyperNodes are nested or disjoint.
-
-    Returns the node order, and whether any two HyperNodes are nested or disjoint; if they are not, the order is that of
-    the names. `domain` and `node` are the membership pairs, sorted; `sizes` is the number of nodes of each HyperNode.
-    Each node gets the path of HyperNodes that hold it, largest first (equal sets by name); nodes are sorted by path,
-    then name.
-    """
-    n, d = len(node_names), len(sizes)
-    by_name = _byte_order(node_names)
-    rank = np.empty(n, dtype=np.int64)
-    rank[by_name] = np.arange(n)
-    if not d:
-        return by_name, True
-    largest_first = np.lexsort((np.arange(d), -sizes))
-    seniority = np.empty(d, dtype=np.int64)
-    seniority[largest_first] = np.arange(d)
-    owners = seniority[domain]
-    pairs = np.lexsort((owners, node))
-    nodes, owners = node[pairs], owners[pairs]
-    depth = np.bincount(nodes, minlength=n)
-    first = np.concatenate([[0], np.cumsum(depth)])[:-1]
-    column = np.arange(len(nodes)) - first[nodes]
-    path = np.full((n, int(depth.max(initial=0)) + 1), d, dtype=np.int64)
-    path[nodes, column] = owners
-    order = np.lexsort((rank, *path.T[::-1]))
-    position = np.empty(n, dtype=np.int64)
-    position[order] = np.arange(n)
-    return (order.tolist(), True) if _nested_or_disjoint(position[node], sizes) else (by_name, False)
-
-
-def _nested_or_disjoint(position: Longs, sizes: Longs) -> bool:
-    """Whether each HyperNode is an interval of positions, and any two are nested or disjoint.
-
-    `position` holds the positions of the members, HyperNode by HyperNode; `sizes` the number of members of each.
-    """
-    full = sizes > 0
-    if not full.any():
-        return True
-    start = (np.cumsum(sizes) - sizes)[full]
-    low, high = np.minimum.reduceat(position, start), np.maximum.reduceat(position, start) + 1
-    if (high - low != sizes[full]).any():
-        return False
-    open_ends: list[int] = []
-    for begin, negative_end in sorted(zip(low.tolist(), (-high).tolist())):
-        while open_ends and open_ends[-1] <= begin:
-            open_ends.pop()
-        if open_ends and -negative_end > open_ends[-1]:
-            return False
-        open_ends.append(-negative_end)
-    return True

@@ -19,7 +19,8 @@ import pytest
 from tests.fabrics import document_tree, snapshot
 from tests.notices import codes, said
 from tests.policies.hyper_job.cases import GPU, POLICIES, hard, hyper, hypernodes, job, renamed
-from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
+from workbench.formats.snapshot_file import parse_snapshot
+from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal

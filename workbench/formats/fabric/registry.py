@@ -19,7 +19,8 @@ from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
 from workbench.formats.fabric.tor_node import TOR_NODE
 from workbench.formats.fabric.tor_tables import TOR_SHARE
 from workbench.formats.nccl_topo import NCCL_TOPO
-from workbench.formats.snapshot_file import MARK, parse_snapshot, snapshot_text
+from workbench.formats.snapshot_file import parse_snapshot
+from workbench.formats.snapshot_record import MARK, snapshot_text
 from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
