@@ -14,7 +14,8 @@ from workbench.topology.edits import GPU_MODEL
 from workbench.topology.generate import Fabric
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS, generate_scenario
-from workbench.widgets.editor import TopologyEditor, _findings
+from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.editor_answers import findings_of
 
 #: What these say of nodes is a pattern, or only how switches are shared.
 HOLD_NO_NODES = {"hypernodes-regex", "tor-share"}
@@ -371,5 +372,5 @@ def test_what_is_selected_stays_so_under_its_new_name(editor):
 def test_a_name_that_a_cluster_refuses_marks_the_item_itself(editor, kind, name):
     item = next(one for one in editor.draft if one.kind == kind and one.parent)
     ask(editor, "edit", op="rename", ids=[item.id], name=name)
-    found = [f for f in _findings(editor.draft)["findings"] if f["rule"] == "refused-by-admission"]
+    found = [f for f in findings_of(editor.draft)["findings"] if f["rule"] == "refused-by-admission"]
     assert [f["id"] for f in found] == [item.id]

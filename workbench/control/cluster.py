@@ -26,15 +26,13 @@ from workbench.control.reconcilers.jobs import JobReconciler
 from workbench.control.reconcilers.pod_groups import PodGroupReconciler
 from workbench.control.reconcilers.replicas import ReplicaReconciler
 from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus, QueueStatus
-from workbench.control.saved import FORMAT, SavedCluster, read_saved, saved_data
+from workbench.control.saved import SavedCluster, read_saved_file, saved_data
 from workbench.control.scheduler import Scheduler
-from workbench.control.store import Object
-from workbench.control.stored_form import check_identity
+from workbench.control.submission import documents_of, in_order, write_object
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
-from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import no_collection
-from workbench.formats.manifests import Document, read_manifests
+from workbench.formats.manifests import Document
 from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.before_submission import job_notices, unread_notices_of
@@ -45,20 +43,13 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
-from workbench.objects.fields import shown, wrong
-from workbench.objects.metadata import is_stored
 from workbench.policies.contract import Policy
 from workbench.policies.registry import as_policy
 
 __all__ = ["EmbeddedCluster"]
 
-#: Kinds that others refer to, in the order in which they are created.
-_FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
-
-
 #: Options to write parameters of any kind in one order.
 _ANY_KEYS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
-
 T = TypeVar("T")
 
 
@@ -366,7 +357,7 @@ class EmbeddedCluster(Working, Displayed):
             A source cannot be read, or an object is refused; file and document are named.
         """
         return self.submit_documents(
-            [document for number, source in enumerate(sources) for document in _documents(source, number)]
+            [document for number, source in enumerate(sources) for document in documents_of(source, number)]
         )
 
     def submit_documents(self, written: Sequence[Document]) -> list[Ref]:
@@ -387,20 +378,13 @@ class EmbeddedCluster(Working, Displayed):
         """
         mended = mended_documents(written)
         documents = [document for document, _ in mended]
-        for document in documents:
-            if type(document.data.get("apiVersion")) is not str or type(document.data.get("kind")) is not str:
-                raise document.error(wrong("apiVersion", None, "every Kubernetes object has apiVersion and kind"))
-            try:
-                check_identity(document.data)
-            except InputError as error:
-                raise document.error(error) from None
-        ordered = sorted(documents, key=_rank)
+        ordered = in_order(documents)
         kept = len(self._admission.warnings)
 
         def write_all() -> None:
             for document in ordered:
                 try:
-                    _write(self.store, document.data)
+                    write_object(self.store, document.data)
                 except StoreError as error:
                     raise InputError(str(error), source=document.source, where=document.where) from None
             self._admission.warnings[kept:kept] = [
@@ -459,20 +443,7 @@ class EmbeddedCluster(Working, Displayed):
         InputError
             No such file, or one that `save` did not write; this cluster is then unchanged.
         """
-        content = read_bytes(path)
-        try:
-            saved = read_saved(orjson.loads(content))
-        except orjson.JSONDecodeError as error:
-            try:
-                content.decode()
-            except UnicodeDecodeError:
-                got = f"binary data, {shown(content[:8])}"
-                raise InputError("no JSON", source=str(path), got=got, expected=FORMAT) from None
-            where = f"line {error.lineno}, column {error.colno}"
-            got = error.msg if content else "0 bytes"
-            raise InputError("no JSON", source=str(path), where=where, got=got, expected=FORMAT) from None
-        except InputError as error:
-            raise error.at(source=str(path)) from None
+        saved = read_saved_file(path)
         self._admission.warnings.clear()
         if self._behaviour == Behaviour():
             self._behaviour = Behaviour(saved.start_seconds, saved.run_seconds)
@@ -624,29 +595,3 @@ class EmbeddedCluster(Working, Displayed):
 def _described(policy: Policy) -> str:
     """The name and the parameters of a policy, to tell whether another one would decide alike."""
     return f"{policy.name} {orjson.dumps(dict(policy.parameters), option=_ANY_KEYS, default=str).decode()}"
-
-
-def _documents(source: str | Path | Mapping[str, Any], number: int) -> list[Document]:
-    if isinstance(source, Mapping):
-        return [Document(dict(source), f"object {number + 1}", "")]
-    if not (isinstance(source, str) and "\n" in source):
-        return read_manifests([source]).documents
-    name = f"text {number + 1}"
-    try:
-        return [replace(one, source=name) for one in read_manifests(["-"], source).documents]
-    except InputError as error:
-        raise error.of(name) from None
-
-
-def _rank(document: Document) -> int:
-    kind = document.data.get("kind")
-    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
-
-
-def _write(store: MemoryStore, data: Object) -> None:
-    if is_stored(data):
-        store.adopt([data])
-    elif store.get(key_of(data)) is None:
-        store.create(data)
-    else:
-        store.update(data)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar
+
+import orjson
 
 from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref, key_of
 from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
 from workbench.control.stored_form import check_stored
+from workbench.errors import InputError
+from workbench.formats.file_bytes import read_bytes
 from workbench.jobs.lifecycle.request import Delayed, JobRequest
 from workbench.model.extras import FormerPod
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
-from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, shown, wrong
 
-__all__ = ["FORMAT", "SavedCluster", "read_saved", "saved_data"]
+__all__ = ["SavedCluster", "read_saved_file", "saved_data"]
 
 #: The field ``format`` of a store file.
 FORMAT = "topology-workbench store 1"
@@ -83,7 +88,7 @@ class SavedCluster:
 
 
 def saved_data(saved: SavedCluster) -> dict[str, Any]:
-    """A saved cluster as data that JSON can hold; `read_saved` reads it back."""
+    """A saved cluster as data that JSON can hold; `read_saved_file` reads it back."""
     return {
         "format": FORMAT,
         "now": saved.now,
@@ -106,7 +111,25 @@ def saved_data(saved: SavedCluster) -> dict[str, Any]:
     }
 
 
-def read_saved(data: Any) -> SavedCluster:
+def read_saved_file(path: str | Path) -> SavedCluster:
+    """Read a file that `saved_data` describes; raises InputError if there is none, or it is something else."""
+    content = read_bytes(path)
+    try:
+        return _read(orjson.loads(content))
+    except orjson.JSONDecodeError as error:
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            got = f"binary data, {shown(content[:8])}"
+            raise InputError("no JSON", source=str(path), got=got, expected=FORMAT) from None
+        where = f"line {error.lineno}, column {error.colno}"
+        got = error.msg if content else "0 bytes"
+        raise InputError("no JSON", source=str(path), where=where, got=got, expected=FORMAT) from None
+    except InputError as error:
+        raise error.at(source=str(path)) from None
+
+
+def _read(data: Any) -> SavedCluster:
     """Read what `saved_data` wrote.
 
     Raises

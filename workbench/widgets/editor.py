@@ -26,20 +26,24 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
-from workbench.topology.draft_fixes import subject_of
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.draft_presets import fabric_line
 from workbench.topology.history import Beside, History
-from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
-from workbench.topology.presets import PRESETS
 from workbench.topology.redraw import carry_over
 from workbench.topology.reimport import import_over
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.drawn_edits import drawn_changes, hidden_edits
+from workbench.widgets.editor_answers import (
+    findings_of,
+    items_named,
+    names_in_text,
+    preset_forms,
+    renames_switch,
+    suffix_of,
+)
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
 from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.item_card import item_card
@@ -54,12 +58,7 @@ __all__ = ["TopologyEditor"]
 
 #: Most HyperNodes and nodes shown as YAML: of the whole drawing, else of the selection.
 MOST_TEXT = 1_500
-
-#: Findings of the linter that the page lists; the others are counted.
-MOST_FINDINGS = 200
-
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 _KINDS: tuple[Literal["", "switch", "node"], ...] = ("", "switch", "node")
 
 
@@ -199,7 +198,7 @@ class TopologyEditor(Panel):
         InputError
             An unknown name, an empty selection, or no node with that many GPUs.
         """
-        tops = [item.id for item in self.selected] if names is None else _named(self.draft, names)
+        tops = [item.id for item in self.selected] if names is None else items_named(self.draft, names)
         if not tops:
             raise InputError(
                 "no node is selected",
@@ -359,7 +358,7 @@ class TopologyEditor(Panel):
         return {
             "items": [self._record(item) for item in self.draft],
             "formats": list(writable_formats()),
-            "presets": _presets(),
+            "presets": preset_forms(),
             "without_gpus": self._without_gpus({})["ids"],
             "restarts": self._restarts,
             **self._importing.state,
@@ -426,7 +425,7 @@ class TopologyEditor(Panel):
         return {"text": "" if why else self._yaml.part(names), "names": listed, "why": why}
 
     def _apply_text(self, body: dict[str, Any]) -> dict[str, Any]:
-        names = _names_in_text(body)
+        names = names_in_text(body)
         if names is None and len(self.draft) > MOST_TEXT:
             raise InputError(_too_many(len(self.draft)), source="text", expected="the text of a part")
         self._write()
@@ -444,7 +443,7 @@ class TopologyEditor(Panel):
         draft = self.draft.copy()
 
         def work() -> None:
-            found = _findings(draft)
+            found = findings_of(draft)
             finish()
             self.tell("findings", found)
 
@@ -491,7 +490,7 @@ class TopologyEditor(Panel):
             raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))
         written = chosen.write(self.snapshot)
         return {
-            "name": f"topology-{name}{_suffix(written.text)}",
+            "name": f"topology-{name}{suffix_of(written.text)}",
             "text": written.text,
             "losses": list(map(page_words, written.losses)),
         }
@@ -544,7 +543,7 @@ class TopologyEditor(Panel):
             earlier = self._unwritten.get(change.id)
             self._unwritten[change.id] = Change(earlier.before, change.after) if earlier is not None else change
         # Documents are found by the names in the text: at most one step may rename between two updates.
-        if any(_renames(change) for change in changes):
+        if any(renames_switch(change) for change in changes):
             self._write()
 
     def _write(self) -> None:
@@ -587,89 +586,5 @@ def _objects_of(draft: Draft) -> ClusterObjects:
     return ClusterObjects.of(hypernodes_of(draft), nodes_of(draft, only_reachable=True))
 
 
-def _findings(draft: Draft) -> dict[str, Any]:
-    """The linter's findings for a drawing, each with the id of the item concerned (0: none), as a JSON-ready dict."""
-    found = []
-    for finding in lint(subject_of(draft)).findings:
-        item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
-        found.append(
-            {
-                "id": item.id if item is not None else 0,
-                "severity": str(finding.rule.severity),
-                "rule": finding.rule.id,
-                "message": page_words(finding.message),
-                "what_to_do": page_words(finding.rule.todo),
-                "fix": finding.fix.meaning if finding.fix is not None else "",
-                "hypernode": finding.hypernode,
-                "field": finding.field,
-            }
-        )
-    return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
-
-
-def _presets() -> list[dict[str, Any]]:
-    """The presets with the parameters of their fabrics, defaults as they are typed."""
-    return [
-        {
-            "name": preset.name,
-            "meaning": preset.meaning,
-            "parameters": [
-                {"name": name, "default": _typed(parameter.default), "meaning": parameter.meaning}
-                for name, parameter in preset.parameters.items()
-                if not parameter.of_job
-            ],
-        }
-        for preset in PRESETS.values()
-    ]
-
-
-def _typed(value: float | str | tuple[int, ...]) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
 def _too_many(count: int) -> str:
     return f"{count:,} HyperNodes and nodes are too many to edit as text (at most {MOST_TEXT:,})"
-
-
-def _names_in_text(body: dict[str, Any]) -> list[str] | None:
-    """Names of the HyperNodes that the text in a request describes; None for all."""
-    names = body.get("names")
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError("no list of names", source="text", where="names", got=shown(names), expected="texts")
-    return names
-
-
-def _renames(change: Change) -> bool:
-    """Whether a change of the drawing adds, removes or renames a switch."""
-    before, after = change.before, change.after
-    kind = after.kind if after is not None else before.kind if before is not None else ""
-    return kind == "switch" and (before is None or after is None or before.name != after.name)
-
-
-def _named(draft: Draft, names: Collection[str]) -> list[int]:
-    """Ids of the items whose names equal one of `names`, or are matched as a whole by one of them as a pattern."""
-    every = {item.name for item in draft}
-    found: set[str] = set()
-    for name in names:
-        # An existing name is taken literally, even if it would match more as a pattern.
-        match = {name} & every or set(filter(compile_pattern(name).fullmatch, every))
-        if not match:
-            raise InputError(
-                "no node and no switch has this name",
-                source="editor",
-                got=repr(name),
-                expected="names separated by commas, or a pattern of whole names such as node-.*",
-            )
-        found |= match
-    return [item.id for item in draft if item.name in found]
-
-
-def _suffix(text: str) -> str:
-    """The usual file name extension for a text, judged by its content."""
-    if text.startswith("<"):
-        return ".xml"
-    if text.startswith(("{", "[")):
-        return ".json"
-    return ".yaml" if text.startswith(("---", "apiVersion", "- ")) else ".txt"
