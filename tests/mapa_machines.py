@@ -1,12 +1,11 @@
-"""The machines on which MAPA was evaluated, by the names that MAPA gives (see `workbench.topology.mapa_machines`)."""
+"""The machines on which MAPA was evaluated, by the names that MAPA gives (see `workbench.topology.machines`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.topology.machines import ONE_LINK, TWO_LINKS, dgx1_v100
-from workbench.topology.mapa_machines import Pairs, cube_mesh_16, machine_of_links
+from workbench.topology.machines import ONE_LINK, TWO_LINKS, Pairs, cube_mesh_16, dgx1_v100, machine_of_links
 
 
 def dgx1_p100() -> BandwidthMatrix:

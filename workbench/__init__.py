@@ -30,8 +30,7 @@ from workbench.errors import (
     UnknownNameError,
     WorkbenchError,
 )
-from workbench.model.display import set_installer
-from workbench.model.handed_in import hand_in
+from workbench.model.display import hand_in, set_installer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from tests.choice import choices
 from tests.control.manifests import job, small_cluster, task
 from tests.profiles import max_examples
 from workbench.control.cluster import EmbeddedCluster
-from workbench.jobs.can_start import unmet_dependency_of_job
+from workbench.jobs.before_submission import unmet_dependency_of_job
 from workbench.objects.job import read_job
 from workbench.policies.registry import get_policy
 

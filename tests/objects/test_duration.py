@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError
-from workbench.objects.duration import read_duration
+from workbench.objects.quantity import read_duration
 
 
 @pytest.mark.parametrize(

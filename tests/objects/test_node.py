@@ -6,8 +6,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.model.labels import Taint
-from workbench.objects.node import read_node
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import node_manifest, read_node
 
 
 def manifest(**more: Any) -> dict[str, Any]:

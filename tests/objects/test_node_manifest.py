@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from workbench.model.labels import Taint
 from workbench.objects.metadata import Metadata
-from workbench.objects.node import Node, read_node
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import Node, node_manifest, read_node
 
 
 def test_what_is_written_is_read_back():

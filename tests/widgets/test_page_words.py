@@ -8,10 +8,9 @@ import pytest
 
 from tests.widgets.page import ask, refused
 from workbench.live.kubernetes.configuration import _no_kubeconfig
-from workbench.topology.lint.registry import RULES
+from workbench.topology.lint.report import RULES
 from workbench.widgets.editor import TopologyEditor
-from workbench.widgets.messages import one_line
-from workbench.widgets.page_words import page_words
+from workbench.widgets.messages import one_line, page_words
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 

@@ -11,7 +11,7 @@ from workbench.formats.edit_manifests.job_text import edit_job_text
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.placement import Refusal
 from workbench.objects.hypernode_manifest import hypernode_manifest
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import node_manifest
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.workbench import Workbench

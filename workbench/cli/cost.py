@@ -89,7 +89,7 @@ def cost(
     decision = _decision(chosen.schedule(scenario.gangs, scenario.snapshot), job)
     placement = decision.result
     if not isinstance(placement, Placement):
-        from workbench.model.quoted import quoted
+        from workbench.model.counted import quoted
 
         emit(f"{decision.gang.key} is pending: {'; '.join(map(quoted, placement.reasons))}", out)
         raise typer.Exit(1)

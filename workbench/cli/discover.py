@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from workbench.cli.arguments import given_paths, key_values, standard_input
-from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, announce
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import Files, From, Out
+from workbench.cli.options import TIMEOUT_S, Context, Files, From, Kubeconfig, Out, announce
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted

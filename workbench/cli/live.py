@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import required_policy_names, standard_input
-from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
 from workbench.cli.option_values import one_of
-from workbench.cli.options import LiveCompareOutput, Out, TableOutput
+from workbench.cli.options import TIMEOUT_S, Context, Kubeconfig, LiveCompareOutput, Out, TableOutput, Timeout, announce
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.cli.watch import watch
 from workbench.errors import InputError

@@ -11,8 +11,16 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import policy_with
-from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
-from workbench.cli.options import Out, PolicySettings, SchedulerPolicy
+from workbench.cli.options import (
+    TIMEOUT_S,
+    Context,
+    Kubeconfig,
+    Out,
+    PolicySettings,
+    SchedulerPolicy,
+    Timeout,
+    announce,
+)
 from workbench.cli.output import check_out, emit, tell
 from workbench.errors import InputError
 

@@ -1,26 +1,33 @@
-"""Options that several commands share. The module imports nothing large, because `--help` loads it."""
+"""Options that several commands share, and the line that says which live cluster is asked.
+
+The module imports nothing large, because `--help` loads it.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.option_values import OptionError, whole
+from workbench.cli.option_values import OptionError, seconds, whole
+from workbench.cli.output import tell
 from workbench.errors import UnknownNameError
 
 __all__ = [
+    "TIMEOUT_S",
     "AnyScheduler",
     "ArrivalKind",
     "CompareOutput",
+    "Context",
     "CurveOutput",
     "DisciplineName",
     "Files",
     "From",
     "GpusPerNode",
     "Job",
+    "Kubeconfig",
     "LiveCompareOutput",
     "Matrices",
     "ObjectOutput",
@@ -39,6 +46,8 @@ __all__ = [
     "Strict",
     "TableOutput",
     "TierSpeeds",
+    "Timeout",
+    "announce",
 ]
 
 
@@ -185,7 +194,6 @@ TierSpeeds = Annotated[
         help="Speed per GPU of the links above the HyperNodes of a tier, one direction. Repeatable.",
     ),
 ]
-
 Files = Annotated[
     list[str],
     typer.Option(
@@ -261,3 +269,17 @@ PolicySettings = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; config=FILE for a volcano-scheduler.conf."),
 ]
+#: Seconds by default.
+TIMEOUT_S = 60.0
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+]
+Kubeconfig = Annotated[
+    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")
+]
+Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For each request.")]
+
+
+def announce(cluster: Any) -> None:
+    """Say on stderr which cluster is asked, where, and as whom."""
+    tell(f"context {cluster.context}, server {cluster.server}, user {cluster.user or '-'}")

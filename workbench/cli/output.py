@@ -170,7 +170,7 @@ def emit_png(svg: str, out: Path | None) -> None:
     InputError
         Stdout is a terminal, or the file cannot be written.
     """
-    from workbench.report.raster import has_font, to_png
+    from workbench.report.png import has_font, to_png
 
     if out is None and sys.stdout.isatty():
         raise InputError("an image is nothing for a terminal", source="-o png", expected="--out FILE, or a pipe")

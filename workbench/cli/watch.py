@@ -12,9 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from workbench.cli.cluster_options import TIMEOUT_S, Context, Kubeconfig, Timeout, announce
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import TableOutput
+from workbench.cli.options import TIMEOUT_S, Context, Kubeconfig, TableOutput, Timeout, announce
 from workbench.cli.output import emit, live_table, tell
 from workbench.errors import InputError
 

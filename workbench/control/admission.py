@@ -15,11 +15,10 @@ from workbench.model.release import Release
 from workbench.model.value import Working
 from workbench.objects.admission import REVIEWED_KINDS, Known, notes_of, review
 from workbench.objects.admission.gpu_group import refuse_gpu_group
-from workbench.objects.admission.job_queue import job_queue_findings
+from workbench.objects.admission.job import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
-from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import is_kueue_kind, kueue_change_findings
-from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import read_metadata

@@ -13,8 +13,7 @@ from workbench.control.former_pods import FormerPods
 from workbench.control.group_status import group_status, with_condition
 from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
-from workbench.control.owned import controller_of
-from workbench.control.reconciler import Reconciler
+from workbench.control.reconciler import Reconciler, controller_of
 from workbench.control.scheduler_settings import SchedulerSettings
 from workbench.control.store import Binding, Object, Store, StoreChange
 from workbench.control.switch_maps import SwitchMaps
@@ -22,12 +21,11 @@ from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
 from workbench.jobs.gangs import Workload
 from workbench.model.clock import Clock
-from workbench.model.counted import counted
+from workbench.model.counted import counted, quoted
 from workbench.model.extras import FormerPod, VolcanoMemory, extras_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Unplaced
-from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import place_name
 from workbench.objects.device_info import DEVICE_INFO_PREFIX

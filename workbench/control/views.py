@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.control.kubelets import containers_environment
 from workbench.control.store import Object, ReadStore
-from workbench.jobs.can_start import unmet_dependency_of_job
+from workbench.jobs.before_submission import unmet_dependency_of_job
 from workbench.jobs.membership import JOB_LABEL
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
 from workbench.model.topology import Topology

@@ -28,8 +28,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.device import device_manifest
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.node import Node
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import Node, node_manifest
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP
 from workbench.topology.objects_of import nodes_in
 

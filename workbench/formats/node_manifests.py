@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.node import Node
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import Node, node_manifest
 from workbench.topology.objects_of import nodes_in
 
 __all__ = ["node_manifests"]

@@ -21,8 +21,7 @@ from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.finding import Fault
-from workbench.objects.admission.known import KnownQueue
-from workbench.objects.admission.stored import with_defaults
+from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.fields import get_map, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata

@@ -1,24 +1,30 @@
-"""`job_notices`: what will go wrong with a Job that admission accepts, told before anybody submits it."""
+"""`job_notices`: what will go wrong with a Job that admission accepts, told before anybody submits it.
+
+`unmet_dependency_of_job` tells whether the dependsOn of its tasks keeps a Job from ever starting.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.jobs.can_start import unmet_dependency_of_job
 from workbench.jobs.frameworks.effects import may_have_notices, plugin_notices
-from workbench.jobs.roles import notes_about
+from workbench.jobs.membership import role_of
+from workbench.jobs.roles import Priorities, notes_about
+from workbench.jobs.volcano_job import gang_of_job
+from workbench.model.dependencies import unmet_dependency
 from workbench.model.notice import Notice
 from workbench.objects.admission import refusal_of
 from workbench.objects.fields import get_map
 from workbench.objects.hyper_job import job_manifest, read_members
-from workbench.objects.job import read_job
+from workbench.objects.job import Job, read_job
 from workbench.objects.metadata import read_metadata
-from workbench.objects.pod import read_pod, read_template
+from workbench.objects.pod import Pod, read_pod, read_template
 
-__all__ = ["job_notices", "plugin_notices_of", "unread_notices_of"]
+__all__ = ["job_notices", "plugin_notices_of", "unmet_dependency_of_job", "unread_notices_of"]
 
 #: Kinds of which a controller makes pods from one template.
 _WITH_TEMPLATE = ("Deployment", "ReplicaSet", "StatefulSet")
@@ -98,3 +104,21 @@ def _refused(job: Mapping[str, Any]) -> bool:
 
 def _within(path: str, subject: str) -> str:
     return path + subject.removeprefix("spec")
+
+
+def unmet_dependency_of_job(job: Job, pods: Sequence[Pod] = ()) -> Notice | None:
+    """Notice that a Job can never start because of dependsOn (`unmet_dependency`); None if it can.
+
+    Parameters
+    ----------
+    job : Job
+    pods : sequence of Pod
+        The Job's existing pods; empty for a Job that is not submitted yet.
+    """
+    if not any(task.depends_on for task in job.tasks):
+        return None
+    gang = gang_of_job(job, pods, None, Priorities({}))
+    if gang is None:
+        return None
+    running = Counter(role_of(pod) for pod in pods if pod.runs)
+    return unmet_dependency(gang, [role.count + role.succeeded + running[role.name] for role in gang.roles])

@@ -11,8 +11,7 @@ from workbench.model.gang import Role
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
-from workbench.objects.gang_groups import read_gang_groups
-from workbench.objects.gather import read_gather
+from workbench.objects.gather import read_gang_groups, read_gather
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.pod_rules import RULES

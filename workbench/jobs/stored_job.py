@@ -12,8 +12,8 @@ from typing import Any
 from workbench.jobs.create_pod import name_like_random
 from workbench.jobs.frameworks.contract import object_of_job
 from workbench.jobs.task_pods import namespace_of, spec_of, tasks_of, template_spec_of
-from workbench.objects.admission.job_defaults import job_defaults
-from workbench.objects.admission.stored import with_defaults
+from workbench.objects.admission.job import job_defaults
+from workbench.objects.admission.known import with_defaults
 from workbench.objects.job import read_job
 
 __all__ = ["as_stored", "claims_of"]

@@ -1,11 +1,12 @@
-"""`gang_of_job`: convert a Volcano Job to a gang."""
+"""`gang_of_job`: convert a Volcano Job to a gang; dependsOn of its tasks decides which pods that can have at first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from workbench.jobs.depends_on import with_dependencies
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
+from workbench.jobs.lifecycle.dependencies import is_met
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.pod_group_of_job import pod_group_of_job
 from workbench.jobs.role_template import RoleTemplate
@@ -53,7 +54,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     roles = [_role(job, task, [*started, *gated], waiting, own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
-    roles = with_dependencies(job, roles, pods)
+    roles = _with_dependencies(job, roles, pods)
     made = pod_group_of_job(job, priorities)
     policies = made.sub_group_policies
     parts = _sub_groups(job, policies, roles, [*started, *gated])
@@ -163,3 +164,44 @@ def _role(
         succeeded=sum(pod.phase == "Succeeded" and (role_of(pod) or task.name) == task.name for pod in not_tried),
         pods=[waiting.get(f"{prefix}{i}") for i in free] if waiting else (),
     )
+
+
+def _with_dependencies(job: Job, roles: Sequence[Role], pods: Sequence[Pod]) -> list[Role]:
+    """The roles of a Job with the dependencies that are not met yet.
+
+    A dependency is met if minAvailable pods of its task have a node or succeeded: they run or are about to.
+
+    Parameters
+    ----------
+    job : Job
+    roles : sequence of Role
+        One for each task, in the order of the tasks.
+    pods : sequence of Pod
+        The Job's existing pods.
+    """
+    if not any(task.depends_on for task in job.tasks):
+        return list(roles)
+    started: dict[str, int] = {}
+    pending: dict[str, int] = {}
+    for pod in pods:
+        if pod.pending:
+            pending[role_of(pod)] = pending.get(role_of(pod), 0) + 1
+        elif pod.counts:
+            started[role_of(pod)] = started.get(role_of(pod), 0) + 1
+    minimums = {task.name: task.minimum for task in job.tasks}
+    found = []
+    for task, role in zip(job.tasks, roles, strict=True):
+        needs = task.depends_on
+        if needs is not None and not is_met(needs, lambda name: _runs(name, started, minimums)):
+            role = replace(
+                role,
+                depends_on=needs.names,
+                depends_on_any=needs.any_of and len(needs.names) > 1,
+                n_created=min(pending.get(task.name, 0), role.count),
+            )
+        found.append(role)
+    return found
+
+
+def _runs(name: str, started: Mapping[str, int], minimums: Mapping[str, int]) -> bool:
+    return name in minimums and started.get(name, 0) >= minimums[name]

@@ -1,8 +1,10 @@
-"""`counted`: a number with its noun in singular or plural, for messages."""
+"""Words of messages: `counted`, a number with its noun in singular or plural, and `quoted`, reasons of pending jobs."""
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+from workbench.model.notice import Notice
+
+__all__ = ["counted", "quoted"]
 
 
 def counted(count: int, one: str, many: str = "", form: str = "") -> str:
@@ -19,3 +21,13 @@ def counted(count: int, one: str, many: str = "", form: str = "") -> str:
         Format of the number: ``,`` for ``12,000``.
     """
     return f"{count:{form}} {one if count == 1 else many or f'{one}s'}"
+
+
+def quoted(reason: Notice) -> str:
+    """The message of a reason, marked as a quotation if Volcano or the Kubernetes scheduler writes that sentence."""
+    if reason.code == "gang-unschedulable":
+        return f"Volcano writes: “{reason.message}”"
+    if reason.code == "pod-group-unschedulable":
+        return f"kube-scheduler writes: “{reason.message}”"
+    # The number of nodes that its sentence speaks of.
+    return f"Kubernetes writes: “{reason.message}”" if "nodes" in reason.numbers else reason.message

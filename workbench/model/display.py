@@ -1,7 +1,8 @@
 """How a notebook shows the package's values: a registry of drawing functions by class.
 
 Value classes get `_repr_html_` and `view` from the mixin `Displayed`; the drawing functions themselves are in
-`workbench.report`. The classes of `workbench.model` therefore contain no HTML and do not import the drawing code.
+`workbench.report`. The classes of `workbench.model` therefore contain no HTML and do not import the drawing code. Other
+functions of outer rooms that values offer as methods are `handed_in`, too: they are imported when they are called.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.errors import UnknownNameError
-from workbench.model.handed_in import handed_in
 
-__all__ = ["Displayed", "Plotted", "Tabular", "set_installer", "set_renderer"]
+__all__ = ["Displayed", "Plotted", "Tabular", "hand_in", "handed_in", "set_installer", "set_renderer"]
 
 _renderers: dict[type, tuple[Callable[[Any], str], Callable[..., Any] | None]] = {}
 _installer: Callable[[], None] | None = None
@@ -132,3 +132,24 @@ class Tabular:
             Its columns are those that `workbench.evaluate.frames.frame_of` names for the value's class.
         """
         return handed_in("frame")(self)
+
+
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def hand_in(name: str, function: Callable[..., Any]) -> None:
+    """Register the function behind a method of a value, such as ``fix`` of a Scenario."""
+    _functions[name] = function
+
+
+def handed_in(name: str) -> Callable[..., Any]:
+    """The function that was registered under a name.
+
+    Raises
+    ------
+    TypeError
+        The package `workbench`, which registers all of them, was not imported.
+    """
+    if name not in _functions:
+        raise TypeError(f"nothing is registered for {name}; import workbench first")
+    return _functions[name]

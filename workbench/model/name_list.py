@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["name_list", "ranges"]
+__all__ = ["name_list", "ranges", "some"]
 
 #: The last number of a name, with what stands before and behind it.
 _NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
-
 #: Fewer consecutive names than these are listed one by one.
 _SHORTEST = 3
 
@@ -66,3 +65,8 @@ def _follows(before: str, name: str) -> bool:
     (prefix, low, suffix), (other, high, ending) = first.groups(), second.groups()
     # Counted on as a text: a number of many digits is not worth an int, and int() limits their count.
     return prefix == other and suffix == ending and len(low) < 19 and high == str(int(low) + 1).zfill(len(low))
+
+
+def some(kind: str, names: Sequence[str]) -> str:
+    """The kind and the first names or ranges of names: ``nodes a, b, c and 4 more``, ``nodes n0..n6``."""
+    return f"{kind}{'s' if len(names) > 1 else ''} {name_list(names)}"

@@ -9,9 +9,8 @@ from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
-from workbench.model.display import Displayed, Tabular
+from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.gang import Gang
-from workbench.model.handed_in import handed_in
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value

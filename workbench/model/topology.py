@@ -19,8 +19,7 @@ from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.tiers import Forest
 from workbench.model.counted import counted
-from workbench.model.display import Displayed, Tabular
-from workbench.model.handed_in import handed_in
+from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.node_order import Ints, Longs, depth_first, name_ranks
 from workbench.model.place_name import VIRTUAL_TOP, place_name
 from workbench.model.value import Value

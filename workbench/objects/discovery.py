@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.notice import Notice
-from workbench.objects.duration import read_duration
 from workbench.objects.fields import child, get_bool, get_map, get_maps, get_text, wrong
+from workbench.objects.quantity import read_duration
 
 __all__ = [
     "DEFAULT_INTERVAL_S",

@@ -1,4 +1,6 @@
-"""`read_gather`: Koordinator's annotation that says in which layers of the network a gang's pods gather."""
+"""Koordinator's annotations of a gang: `read_gather`, the layers of the network in which its pods gather, and
+`read_gang_groups`, the gangs that are placed together or not at all.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Mapping
 from workbench.model.extras import Gather
 from workbench.objects.fields import child, get_int, get_maps, get_text, wrong
 
-__all__ = ["GATHER_ANNOTATION", "read_gather"]
+__all__ = ["GANG_GROUPS_ANNOTATION", "GATHER_ANNOTATION", "read_gang_groups", "read_gather"]
 
 GATHER_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-spec"
 
@@ -43,3 +45,31 @@ def read_gather(annotations: Mapping[str, str]) -> tuple[Gather, ...]:
             raise wrong(child(path, "podCountMultiple"), multiple, "a number of pods, at least 1")
         rules.append(Gather(layer, strategy == "MustGather", multiple or 1))
     return tuple(rules)
+
+
+GANG_GROUPS_ANNOTATION = "gang.scheduling.koordinator.sh/groups"
+
+
+def read_gang_groups(annotations: Mapping[str, str]) -> tuple[str, ...]:
+    """Read the keys of the gangs of a gang group from annotations, each once; empty if the annotation is absent.
+
+    Raises
+    ------
+    InputError
+        No JSON list of ``namespace/name``.
+    """
+    text = annotations.get(GANG_GROUPS_ANNOTATION, "")
+    if not text:
+        return ()
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    if type(names) is not list or not all(map(_is_key, names)):
+        where = f"metadata.annotations[{GANG_GROUPS_ANNOTATION!r}]"
+        raise wrong(where, text, 'JSON, ["namespace/gang", ...]')
+    return tuple(dict.fromkeys(names))
+
+
+def _is_key(name: object) -> bool:
+    return type(name) is str and name.count("/") == 1 and all(name.split("/"))

@@ -1,8 +1,8 @@
-"""`Job` (batch.volcano.sh): a Volcano Job with its tasks, read from a manifest."""
+"""`Job` (batch.volcano.sh): a Volcano Job with its tasks, read from a manifest; `launch_order`: their order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from workbench.objects.partition import PartitionPolicy, read_partition_policy
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.topology_spec import read_constraint
 
-__all__ = ["DEFAULT_MAX_RETRY", "Job", "Task", "read_job"]
+__all__ = ["DEFAULT_MAX_RETRY", "Job", "Task", "launch_order", "read_job"]
 
 #: maxRetry of a Job or a task that says nothing or 0.
 DEFAULT_MAX_RETRY = 3
@@ -141,3 +141,30 @@ def _task(item: Mapping[str, Any], path: str, position: int, submitted: bool) ->
         depends_on=read_depends_on(item, path),
         max_retry=get_int(item, "maxRetry", path) or DEFAULT_MAX_RETRY,
     )
+
+
+def launch_order(tasks: Sequence[tuple[str, Collection[str]]]) -> tuple[str, ...] | None:
+    """Order the tasks of a Volcano Job so that each comes after the tasks it depends on, otherwise in the order given.
+
+    Parameters
+    ----------
+    tasks : sequence of (str, collection of str)
+        Name of each task, and names of the tasks that it depends on.
+
+    Returns
+    -------
+    tuple of str or None
+        None: there is no such order, because a task depends on itself, directly or through others, or on a task that
+        the Job does not have.
+    """
+    left = {name: set(before) for name, before in tasks}
+    order: list[str] = []
+    while left:
+        ready = next((name for name, before in left.items() if not before), None)
+        if ready is None:
+            return None
+        order.append(ready)
+        del left[ready]
+        for before in left.values():
+            before.discard(ready)
+    return tuple(order)

@@ -11,9 +11,8 @@ from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup, KubeParent
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.gang_request import GangRequest
-from workbench.objects.metadata import read_metadata
+from workbench.objects.metadata import read_metadata, read_status_conditions
 from workbench.objects.pod_group import PodGroup
-from workbench.objects.status_condition import read_status_conditions
 
 __all__ = ["CompositePodGroup", "KubeWorkload", "read_composite_pod_group", "read_kube_pod_group", "read_kube_workload"]
 

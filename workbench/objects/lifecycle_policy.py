@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.duration import read_duration
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.quantity import read_duration
 
 __all__ = [
     "ANY_EVENT",

@@ -1,4 +1,4 @@
-"""`Metadata`: the metadata of a Kubernetes object, read from a manifest."""
+"""`Metadata`, the metadata of a Kubernetes object, and `StatusCondition`, an entry of its status.conditions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, get_texts, wrong
 
-__all__ = ["Metadata", "Owner", "is_stored", "read_metadata"]
+__all__ = ["Metadata", "Owner", "StatusCondition", "is_stored", "read_metadata", "read_status_conditions"]
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,22 @@ def _owners(metadata: Mapping[str, Any]) -> tuple[Owner, ...]:
             get_bool(item, "blockOwnerDeletion", path),
         )
         for path, item in get_maps(metadata, "ownerReferences", "metadata")
+    )
+
+
+@dataclass(frozen=True)
+class StatusCondition:
+    """One condition of an object: its type, whether it holds (``True``, ``False``, ``Unknown``), and why."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+def read_status_conditions(data: Mapping[str, Any]) -> tuple[StatusCondition, ...]:
+    """Read status.conditions of a parsed manifest; raises InputError for a field of the wrong type."""
+    return tuple(
+        StatusCondition(*(get_text(item, key, path) for key in ("type", "status", "reason", "message")))
+        for path, item in get_maps(get_map(data, "status", ""), "conditions", "status")
     )

@@ -1,4 +1,4 @@
-"""`Node` (core/v1): its resources, and which pods may use it, read from a manifest."""
+"""`Node` (core/v1): its resources, and which pods may use it, read from a manifest and written as one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.labels import Taint
-from workbench.model.resources import is_gpu_resource
+from workbench.model.resources import is_gpu_resource, quantity_text
 from workbench.model.value import Value
 from workbench.objects.device_info import NpuNames, npu_names
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
 
-__all__ = ["Node", "read_node"]
+__all__ = ["Node", "node_manifest", "read_node"]
 
 
 @dataclass(frozen=True)
@@ -133,3 +133,29 @@ def _internal_ip(status: Mapping[str, Any]) -> str:
         if item.get("type") == "InternalIP":
             return get_text(item, "address", path)
     return ""
+
+
+def node_manifest(node: Node) -> dict[str, Any]:
+    """The manifest of a Node, with labels sorted by key; empty fields are left out."""
+    metadata: dict[str, Any] = {"name": node.name}
+    if node.metadata.labels:
+        metadata["labels"] = dict(sorted(node.metadata.labels.items()))
+    spec: dict[str, Any] = {}
+    if node.taints:
+        spec["taints"] = [
+            {"key": t.key, **({"value": t.value} if t.value else {}), **({"effect": t.effect} if t.effect else {})}
+            for t in node.taints
+        ]
+    if node.unschedulable:
+        spec["unschedulable"] = True
+    status: dict[str, Any] = {}
+    if node.internal_ip:
+        status["addresses"] = [{"type": "InternalIP", "address": node.internal_ip}]
+    if node.allocatable:
+        status["allocatable"] = {name: quantity_text(name, amount) for name, amount in node.allocatable.items()}
+    if node.not_ready:
+        status["conditions"] = [{"type": "Ready", "status": "False"}]
+    manifest: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    manifest |= {"spec": spec} if spec else {}
+    manifest |= {"status": status} if status else {}
+    return manifest

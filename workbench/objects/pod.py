@@ -10,11 +10,10 @@ from workbench.model.labels import NodeFilter, Requirement, Toleration
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
-from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.metadata import Metadata, StatusCondition, read_metadata, read_status_conditions
 from workbench.objects.node_terms import PREFERRED, read_required_terms
 from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
-from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
 __all__ = [
     "Pod",

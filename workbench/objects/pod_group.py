@@ -9,10 +9,9 @@ from typing import Any
 from workbench.model.gang import TopologyConstraint
 from workbench.model.kube_group import KubeGroup
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
-from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.metadata import Metadata, StatusCondition, read_metadata, read_status_conditions
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.quantity import read_resources
-from workbench.objects.status_condition import StatusCondition, read_status_conditions
 from workbench.objects.topology_spec import read_constraint
 
 __all__ = [

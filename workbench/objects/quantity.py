@@ -2,6 +2,8 @@
 
 Grammar: a signed decimal number and one suffix, which is decimal (n u m k M G T P E), binary (Ki ... Ei) or an
 exponent (``e3``). No rounding happens before the last step, which rounds up as Kubernetes does.
+
+`read_duration` reads durations as Go writes them, such as ``10m``, ``1h30m`` or ``1.5s``.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from workbench.errors import InputError
 from workbench.model.resources import MAX_AMOUNT, THOUSANDTHS
 from workbench.objects.fields import shown, wrong
 
-__all__ = ["check_amounts", "check_devices", "parse_quantity", "read_resources", "to_base_units"]
+__all__ = ["check_amounts", "check_devices", "parse_quantity", "read_duration", "read_resources", "to_base_units"]
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?", re.ASCII)
-
 _SUFFIXES = {
     **{
         suffix: Fraction(1000) ** power
@@ -27,12 +28,9 @@ _SUFFIXES = {
     },
     **{f"{prefix}i": Fraction(1024) ** power for power, prefix in enumerate("KMGTPE", 1)},
 }
-
 # Amounts are stored in int64 arrays and summed; a single amount may use half the range.
 _LARGEST = 1 << 62
-
 _LONGEST = 64
-
 _EXPECTED = "a Kubernetes quantity such as 2, 500m, 4Gi or 1e3"
 
 
@@ -149,3 +147,36 @@ def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, i
         except InputError as error:
             raise error.at(where=f"{where}.{key}[{name!r}]") from None
     return result
+
+
+_UNITS_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_PART = r"(?:[0-9]{1,15}(?:\.[0-9]{0,15})?|\.[0-9]{1,15})(?:ns|us|µs|μs|ms|s|m|h)"
+_WHOLE = re.compile(rf"([-+]?)((?:{_PART})+)")
+_EACH = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
+
+
+def read_duration(text: str) -> float:
+    """Convert a Go duration such as ``1h30m`` to seconds; ``0`` needs no unit.
+
+    Raises
+    ------
+    InputError
+        Not of the form of Go's ``time.ParseDuration``, or 292 years and more, which its nanoseconds cannot hold.
+    """
+    if text in ("0", "+0", "-0"):
+        return 0.0
+    whole = _WHOLE.fullmatch(text)
+    parts = _EACH.findall(whole.group(2)) if whole else []
+    nanoseconds = sum(float(number) * _UNITS_NS[unit] for number, unit in parts)
+    if whole is None or nanoseconds >= 2**63:
+        raise InputError("not a duration", got=repr(text[:40]), expected="such as 10m, 1h30m or 45s")
+    return (-nanoseconds if whole.group(1) == "-" else nanoseconds) / 1e9

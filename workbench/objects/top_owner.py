@@ -12,9 +12,8 @@ from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.objects.fields import MOST_PODS, child, get_count, get_map, get_text, wrong
-from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.metadata import Metadata, read_metadata, read_status_conditions
 from workbench.objects.pod import PodTemplate, read_template
-from workbench.objects.status_condition import read_status_conditions
 
 __all__ = [
     "KUEUE_QUEUE_LABEL",

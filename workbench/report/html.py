@@ -21,13 +21,12 @@ from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.best_gpus import BestGpus
-from workbench.model.counted import counted
+from workbench.model.counted import counted, quoted
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.gpu_variables import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.model.number_text import number_text
 from workbench.model.placement import PlacedPod, Placement, Refusal
-from workbench.model.quoted import quoted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.blocks import MIN_CELL
 from workbench.report.charts import comparison_charts

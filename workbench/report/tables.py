@@ -19,7 +19,7 @@ from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
 from workbench.evaluate.switch_changes import SwitchChange
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
-from workbench.model.counted import counted
+from workbench.model.counted import counted, quoted
 from workbench.model.explanation import Explanation
 from workbench.model.gpu_variables import shell_line
 from workbench.model.links import suspicious_links
@@ -28,7 +28,6 @@ from workbench.model.name_list import name_list
 from workbench.model.number_text import number_text
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
-from workbench.model.quoted import quoted
 from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.metric_columns import (

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import ProgressOption, reported
-from workbench.model.handed_in import handed_in
+from workbench.model.display import handed_in
 from workbench.study.plan import StudyPlan
 from workbench.study.read import read_study
 from workbench.study.results import read_results

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.name_list import some
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex
 from workbench.topology.members import resolve_members
 from workbench.topology.nesting import Nesting
-from workbench.topology.wording import some
 
 __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "resolve_tree"]
 

@@ -15,17 +15,18 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.topology.mapa_machines import cube_mesh_16
 
 __all__ = [
     "MACHINES",
     "ascend_910b",
     "ascend_910c",
+    "cube_mesh_16",
     "dgx1_v100",
     "dgx2",
     "dgx_a100",
     "hgx_h100",
     "machine",
+    "machine_of_links",
     "mi300x",
     "nvl72",
     "pcie_one_socket",
@@ -36,14 +37,43 @@ __all__ = [
     "with_noise",
 ]
 
+Pairs = tuple[tuple[int, int], ...]
+_PCIE_GB_S = 10.0
+
+
+def cube_mesh_16() -> BandwidthMatrix:
+    """A hypothetical cube mesh of 16 GPUs ("cubeMesh-16"), as published: four of its double links have 25 GB/s.
+
+    Source: MAPA (Ranganath et al., SC21), its repository's src/GpuTopology.hh, GPUs numbered from 0; NVLinks as there,
+    50 or 25 GB/s per direction; every other pair has PCIe, 10 GB/s.
+
+    Upstream's code overwrites the pairs 4-5 and 12-13 with PCIe, because its table lists them in reverse order; here
+    they are the double links of that table.
+    """
+    two: Pairs = ((0, 3), (1, 2), (4, 5), (6, 7), (4, 15), (7, 12), (8, 10), (9, 10), (12, 13), (12, 15), (14, 15))
+    slow_two: Pairs = ((0, 11), (1, 5), (3, 8), (9, 13))
+    one: Pairs = ((0, 1), (0, 2), (1, 3), (2, 9), (2, 6), (5, 6), (5, 7), (4, 7), (4, 6), (6, 13), (8, 9), (8, 11))
+    one += ((9, 11), (10, 14), (13, 14), (13, 15), (12, 14))
+    return machine_of_links("cubeMesh-16", 16, (two, "NV2", 50.0), (slow_two, "NV2", 25.0), (one, "NV1", 25.0))
+
+
+def machine_of_links(name: str, n: int, *links: tuple[Pairs, str, float]) -> BandwidthMatrix:
+    """The matrix of `n` GPUs from groups of pairs with their link type and GB/s; PCIe joins all others."""
+    gb_s = np.full((n, n), _PCIE_GB_S)
+    types = [["SYS"] * n for _ in range(n)]
+    for pairs, link_type, speed in links:
+        for a, b in pairs:
+            gb_s[a, b] = gb_s[b, a] = speed
+            types[a][b] = types[b][a] = link_type
+    return BandwidthMatrix(gb_s, source=f"MAPA {name}", link_types=tuple(tuple(row) for row in types))
+
+
 #: GB/s of a GPU's own memory, which measuring tools print on the diagonal; never used.
 LOCAL_V100_GB_S = 750.0
 LOCAL_H100_GB_S = 2600.0
-
 #: Pairs of the hybrid cube mesh joined by two NVLinks and by one.
 TWO_LINKS = ((0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7))
 ONE_LINK = ((0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7))
-
 #: One level of a machine: number of devices per group, type and GB/s of a link inside a group.
 Level = tuple[int, str, float]
 
@@ -160,7 +190,6 @@ MACHINES: Mapping[str, Callable[[], BandwidthMatrix]] = {
     "supernode-384": supernode_384,
     "cube-mesh-16": cube_mesh_16,
 }
-
 _RESOURCES = {
     "mi300x": "amd.com/gpu",
     "ascend-910b": "huawei.com/Ascend910",

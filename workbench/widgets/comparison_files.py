@@ -10,7 +10,7 @@ from workbench.evaluate.compare import Comparison
 from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import report_html
-from workbench.report.raster import has_font, to_png
+from workbench.report.png import has_font, to_png
 from workbench.report.side_by_side import comparison_svg
 
 __all__ = ["exported"]

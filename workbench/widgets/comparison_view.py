@@ -25,7 +25,7 @@ from workbench.report.legend import legend_html
 from workbench.report.metric_columns import Column, MetricCell, groups, job_cells, job_columns, run_cells, run_columns
 from workbench.report.occupancy import Occupancy, occupancy
 from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
-from workbench.widgets.page_words import page_words
+from workbench.widgets.messages import page_words
 
 __all__ = [
     "brief_cause",

@@ -45,12 +45,10 @@ from workbench.widgets.editor_answers import (
     suffix_of,
 )
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of, fabric_asked
-from workbench.widgets.gpus_in_use import GpusInUse
-from workbench.widgets.item_card import item_card
+from workbench.widgets.item_card import GpusInUse, item_card
 from workbench.widgets.loading import Loading
 from workbench.widgets.lost_pods import HitJob, hit_jobs, lost_line
-from workbench.widgets.messages import one_line, text_in
-from workbench.widgets.page_words import page_words
+from workbench.widgets.messages import one_line, page_words, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 

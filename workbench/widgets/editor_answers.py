@@ -12,7 +12,7 @@ from workbench.topology.draft import Change, Draft
 from workbench.topology.draft_fixes import subject_of
 from workbench.topology.lint import lint
 from workbench.topology.presets import PRESETS
-from workbench.widgets.page_words import page_words
+from workbench.widgets.messages import page_words
 
 __all__ = ["findings_of", "items_named", "names_in_text", "preset_forms", "renames_switch", "suffix_of"]
 

@@ -1,4 +1,7 @@
-"""The card that is shown of an item of the drawing: a switch or a node, with what is free and what runs there."""
+"""The card that is shown of an item of the drawing: a switch or a node, with what is free and what runs there.
+
+`GpusInUse` counts the GPUs that running pods hold.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,40 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.topology.draft import Draft, Item
-from workbench.widgets.gpus_in_use import GpusInUse
 from workbench.widgets.lost_pods import hit_jobs
 from workbench.widgets.place_card import label_texts, listed
 
-__all__ = ["item_card"]
+__all__ = ["GpusInUse", "item_card"]
+
+
+class GpusInUse:
+    """GPUs that running pods hold on the nodes of a drawing.
+
+    Parameters
+    ----------
+    before : ClusterSnapshot, optional
+        The cluster from which the drawing was made; None: nothing runs.
+    """
+
+    def __init__(self, before: ClusterSnapshot | None) -> None:
+        #: All GPUs and those in use, of each node that has any in use.
+        self._of: dict[str, tuple[int, int]] = {}
+        if before is not None:
+            total = np.bitwise_count(before.gpu_total).sum(axis=1).tolist()
+            used = np.bitwise_count(before.gpu_total & ~before.gpu_free).sum(axis=1).tolist()
+            names = before.topology.node_names
+            self._of = {name: (n, u) for name, n, u in zip(names, total, used, strict=True) if u}
+
+    def of(self, item: Item) -> int:
+        """GPUs in use on a node; 0 for a switch, and for a node whose number of GPUs was changed: all of it is free."""
+        total, used = self._of.get(item.name, (0, 0))
+        return used if item.kind == "node" and total == item.gpus else 0
 
 
 def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnapshot | None) -> dict[str, Any]:

@@ -24,8 +24,7 @@ from workbench.objects.fields import shown
 from workbench.report.colours import SET_COLOURS
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.machine_svg import draw_machine
-from workbench.widgets.messages import text_in
-from workbench.widgets.page_words import page_words
+from workbench.widgets.messages import page_words, text_in
 
 __all__ = [
     "BEST",

@@ -8,18 +8,15 @@ from typing import Any
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_asserts import includes, same
 from workbench.objects.admission.finding import refusal_text
-from workbench.objects.admission.job import job_findings
-from workbench.objects.admission.job_defaults import job_defaults, task_defaults
+from workbench.objects.admission.job import job_defaults, job_findings, task_defaults
 from workbench.objects.admission.job_update import refuse_job_update
-from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.plugins import plugin_defaults
 from workbench.objects.admission.pod_group import queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.pod_template import topology_policy_findings
-from workbench.objects.admission.stored import with_defaults
 from workbench.objects.deployment import QUEUE_ANNOTATION
-from workbench.objects.job import read_job
+from workbench.objects.job import launch_order, read_job
 from workbench.objects.pod_group import read_pod_group
-from workbench.objects.task_order import launch_order
 
 _GATES = {"PodLevelResources"}
 _VERDICT = ("allowed", "messageContains")

@@ -14,7 +14,7 @@ from workbench.model.placement import Placement
 from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.names import is_name
-from workbench.objects.node_manifest import node_manifest
+from workbench.objects.node import node_manifest
 from workbench.policies import get_policy
 from workbench.topology.objects_of import nodes_in
 from workbench.topology.presets import generate

@@ -13,8 +13,8 @@ from tests.notices import said
 from tests.profiles import max_examples
 from workbench.model.release import Release
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, types, unknown_in, unknown_notes
-from workbench.objects.schemas.keys import KNOWN_KEYS, in_domain
 from workbench.objects.schemas.notation import SCALARS, Field
+from workbench.objects.schemas.unknown import KNOWN_KEYS, in_domain
 
 
 def job(task: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

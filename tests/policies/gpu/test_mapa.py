@@ -11,8 +11,7 @@ from workbench.kernels.bottleneck import indices_of
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus
 from workbench.policies.gpu.mapa import predicted_bandwidth_gb_s
-from workbench.topology.machines import dgx1_v100
-from workbench.topology.mapa_machines import cube_mesh_16
+from workbench.topology.machines import cube_mesh_16, dgx1_v100
 
 
 def rings(gpus):

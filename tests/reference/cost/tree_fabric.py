@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.reference.cost.fluid import Flow, Transfer, finish_times
-from workbench.evaluate.cost.bus_bandwidth import bus_factor
+from workbench.evaluate.cost.traffic import bus_factor
 
 
 @dataclass(frozen=True)

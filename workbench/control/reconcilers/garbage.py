@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from workbench.control.kinds import Ref, is_known, owner_key
-from workbench.control.owned import Owned, owner_uids
-from workbench.control.reconciler import Reconciler
+from workbench.control.reconciler import Owned, Reconciler, owner_uids
 from workbench.control.store import Object, StoreChange
 
 __all__ = ["GarbageCollector"]

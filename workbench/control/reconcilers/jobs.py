@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
-from workbench.control.owned import controller_of
-from workbench.control.reconciler import Reconciler
+from workbench.control.reconciler import Reconciler, controller_of
 from workbench.control.retries import MOST_RETRIES, Retries
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError, StoreError

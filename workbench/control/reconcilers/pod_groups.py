@@ -6,8 +6,7 @@ from collections.abc import Collection, Hashable, Iterable
 
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
-from workbench.control.owned import Owned
-from workbench.control.reconciler import Reconciler
+from workbench.control.reconciler import Owned, Reconciler
 from workbench.control.store import Object, Store, StoreChange
 from workbench.errors import InputError, StoreError
 from workbench.jobs.pod_group_of_pods import group_name

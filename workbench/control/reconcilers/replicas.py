@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from workbench.control.kinds import Ref
-from workbench.control.owned import Owned, controller_of
-from workbench.control.reconciler import Reconciler
+from workbench.control.reconciler import Owned, Reconciler, controller_of
 from workbench.control.store import Object, StoreChange
 from workbench.jobs.create_pod import name_like_random
 

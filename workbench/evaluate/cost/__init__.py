@@ -9,7 +9,6 @@ Examples
 24
 """
 
-from workbench.evaluate.cost.bus_bandwidth import COLLECTIVES, bus_factor
 from workbench.evaluate.cost.calibration import BlockFit, Calibration, Estimate, RackFit
 from workbench.evaluate.cost.cost_model import CollectiveCost, CostModel
 from workbench.evaluate.cost.fit import fit_calibration
@@ -19,6 +18,8 @@ from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.cost.step_time import PipelineStep, StepTime
 from workbench.evaluate.cost.traffic import (
+    COLLECTIVES,
+    bus_factor,
     context_parallel_bytes,
     data_parallel_bytes,
     expert_parallel_bytes,

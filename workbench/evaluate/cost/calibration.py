@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.cost.bus_bandwidth import bus_factor
 from workbench.evaluate.cost.checks import positive
 from workbench.evaluate.cost.kriging import Points, covariance, points, system_of
+from workbench.evaluate.cost.traffic import bus_factor
 from workbench.model.collective import CollectiveBlock, GpuSystem
 from workbench.model.value import Value
 

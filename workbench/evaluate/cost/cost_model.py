@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.cost.bus_bandwidth import bus_factor
 from workbench.evaluate.cost.calibration import Calibration, Estimate
 from workbench.evaluate.cost.checks import positive
 from workbench.evaluate.cost.kriging import system_of
+from workbench.evaluate.cost.traffic import bus_factor
 from workbench.model.collective import CollectiveBlock
 from workbench.model.topology import NO_DOMAIN, Topology
 
@@ -20,7 +20,6 @@ __all__ = ["LEFT_OUT", "SPEEDS", "CollectiveCost", "CostModel"]
 
 #: Source of errors about the speeds of tiers.
 SPEEDS = "tier_gb_s"
-
 #: What no number of `CostModel` holds.
 LEFT_OUT = (
     "other jobs on the same links",
@@ -28,7 +27,6 @@ LEFT_OUT = (
     "stragglers, memory stalls and failures",
     "libraries newer than the measurements",
 )
-
 _ALL_TO_ALL = "all-to-all"
 
 

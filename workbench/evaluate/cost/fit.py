@@ -11,9 +11,9 @@ from statistics import fmean
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.bus_bandwidth import bus_factor
 from workbench.evaluate.cost.calibration import BlockFit, Calibration, RackFit
 from workbench.evaluate.cost.kriging import WEIGHTS, covariance, points, system_of
+from workbench.evaluate.cost.traffic import bus_factor
 from workbench.model.collective import CollectiveBlock, GpuSystem, Measurement
 
 __all__ = ["fit_calibration"]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.evaluate.cost.bus_bandwidth import bus_factor
+from workbench.evaluate.cost.traffic import bus_factor
 from workbench.model.collective import CollectiveBlock, GpuSystem
 
 __all__ = ["WEIGHTS", "KernelWeights", "Points", "covariance", "expected_log_time", "points", "system_of"]

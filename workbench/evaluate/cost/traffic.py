@@ -1,12 +1,14 @@
-"""Bytes that one rank sends per training step, from the parallel shape of a job."""
+"""Bytes that one rank sends per training step, from the parallel shape of a job, and the collectives that send them."""
 
 from __future__ import annotations
 
 import math
 
-from workbench.evaluate.cost.checks import not_negative, positive, whole
+from workbench.evaluate.cost.checks import known, not_negative, positive, whole
 
 __all__ = [
+    "COLLECTIVES",
+    "bus_factor",
     "context_parallel_bytes",
     "data_parallel_bytes",
     "expert_parallel_bytes",
@@ -141,3 +143,23 @@ def context_parallel_bytes(
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, kv_hidden=kv_hidden)
     once = whole(layers, "layers", 0) * 2 * (degree - 1) / degree * elements
     return 2 * once * positive(bytes_per_element, "bytes_per_element")
+
+
+#: Times that every byte but a rank's own crosses a link; None: the factor is 1 for any number of ranks.
+COLLECTIVES: dict[str, int | None] = {
+    "all-reduce": 2,
+    "all-gather": 1,
+    "reduce-scatter": 1,
+    "all-to-all": 1,
+    "broadcast": None,
+    "reduce": None,
+}
+
+
+def bus_factor(collective: str, ranks: int) -> float:
+    """Bus bandwidth of a collective over its bytes per second, as nccl-tests counts it.
+
+    2(n-1)/n for an all-reduce, (n-1)/n, or 1 (broadcast, reduce).
+    """
+    times = known(COLLECTIVES, collective, "collective")
+    return 1.0 if times is None else times * (whole(ranks, "ranks") - 1) / ranks

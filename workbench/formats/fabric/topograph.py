@@ -1,13 +1,15 @@
-"""Reader of topograph's simulation models: switches, and blocks of nodes with their NVLink domains."""
+"""Reader of topograph's simulation models: switches, and blocks of nodes with their NVLink domains.
+
+NVLink domains fit among the tiers of switches below, between or above them, or nowhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.fabric.accelerators import insert_level
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_heights
 from workbench.formats.fabric.hostlist import expand_hosts
 from workbench.formats.fabric.switch_groups import group_tree
@@ -16,11 +18,10 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
 
-__all__ = ["DOMAIN_LABEL", "TOPOGRAPH", "read_topograph"]
+__all__ = ["DOMAIN_LABEL", "TOPOGRAPH", "insert_level", "read_topograph", "stays_inside"]
 
 #: Label of a node's NVLink domain, as topograph's newest releases write it.
 DOMAIN_LABEL = "accelerator.topograph.run/domain"
-
 _SECTIONS = ("switches", "blocks", "capacity_blocks")
 
 
@@ -226,3 +227,40 @@ def _detect(sample: Sample) -> bool:
 
 
 TOPOGRAPH = FabricFormat("topograph", "topograph model (YAML)", detect=_detect, read=read_topograph)
+#: Domain by node.
+Level = Mapping[str, str]
+
+
+def stays_inside(inner: Level, outer: Level) -> bool:
+    """Whether each domain of `inner` lies in one domain of `outer`; only nodes that are in both levels are considered.
+
+    A level maps each node to its domain.
+    """
+    found: dict[str, str] = {}
+    return all(found.setdefault(d, outer[node]) == outer[node] for node, d in inner.items() if node in outer)
+
+
+def insert_level(levels: Sequence[Level], level: Level) -> int | str:
+    """Position at which a level of domains (such as NVLink domains) fits among nested levels of switches.
+
+    Parameters
+    ----------
+    levels : sequence of mapping of str to str
+        The existing levels, closest first, each a mapping from node to domain; each level is nested in the next.
+    level : mapping of str to str
+        The level to insert, as a mapping from node to domain.
+
+    Returns
+    -------
+    int or str
+        The lowest index at which the levels stay nested. If there is none, the reason as the end of a sentence: ``draw
+        the lines of another tier`` if the level equals an existing one, or ``cross the tiers``.
+    """
+    for other in levels:
+        if set(other) == set(level) and stays_inside(level, other) and stays_inside(other, level):
+            return "draw the lines of another tier"
+    for position in range(len(levels) + 1):
+        below, above = levels[:position], levels[position:]
+        if all(stays_inside(other, level) for other in below) and all(stays_inside(level, o) for o in above):
+            return position
+    return "cross the tiers"

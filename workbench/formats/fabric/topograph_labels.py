@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workbench.formats.fabric.accelerators import insert_level, stays_inside
 from workbench.formats.fabric.base import FabricFormat, FabricRecords
-from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.formats.fabric.topograph import DOMAIN_LABEL, insert_level, stays_inside
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode

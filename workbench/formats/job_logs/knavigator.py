@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.model.job_log import LoggedJob
-from workbench.objects.duration import read_duration
+from workbench.objects.quantity import read_duration
 
 __all__ = ["read_knavigator"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.jobs.frameworks.accelerators import accelerators_of
 from workbench.jobs.frameworks.contract import (
     Action,
     Object,
@@ -19,6 +18,7 @@ from workbench.jobs.frameworks.contract import (
     object_of_job,
 )
 from workbench.jobs.frameworks.pod_edits import (
+    accelerators_of,
     config_map_volume,
     edit_containers,
     edit_init_containers,

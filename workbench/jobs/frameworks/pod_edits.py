@@ -1,6 +1,6 @@
 """Functions that add something to a pod or container manifest and return a new one; the argument is never changed.
 
-Unchanged parts are shared between the old and the new manifest.
+Unchanged parts are shared between the old and the new manifest. `accelerators_of` counts what a pod requests.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.jobs.task_pods import annotations_of, spec_of
+from workbench.objects.pod import read_pod_spec
 
 __all__ = [
+    "accelerators_of",
     "config_map_volume",
     "container_names",
     "edit_containers",
@@ -125,3 +127,11 @@ def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
 
 def _appended(container: Object, field: str, *more: Object) -> dict[str, Any]:
     return {**container, field: [*(container.get(field) or ()), *more]} if more else dict(container)
+
+
+def accelerators_of(spec: Mapping[str, Any]) -> int:
+    """Number of whole GPUs or NPUs that a pod's containers request together; 1 if they request none.
+
+    `spec` is the pod's.
+    """
+    return sum(read_pod_spec(spec, "spec").container_gpus) or 1

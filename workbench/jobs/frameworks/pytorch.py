@@ -6,9 +6,9 @@ Volcano's variables follow docs/reference/volcano-jobs.md, section 2.5; the vari
 
 from __future__ import annotations
 
-from workbench.jobs.frameworks.accelerators import accelerators_of
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.pod_edits import (
+    accelerators_of,
     edit_containers,
     variable,
     with_env,

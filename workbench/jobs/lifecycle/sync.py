@@ -10,9 +10,8 @@ from workbench.jobs.lifecycle.dependencies import may_start
 from workbench.jobs.lifecycle.events import pending_text
 from workbench.jobs.lifecycle.observed import Observed, PodState
 from workbench.jobs.task_pods import pod_names
-from workbench.objects.job import Job, Task
+from workbench.objects.job import Job, Task, launch_order
 from workbench.objects.job_status import JobStatus
-from workbench.objects.task_order import launch_order
 
 __all__ = ["Synced", "missing_claim", "sync_job"]
 

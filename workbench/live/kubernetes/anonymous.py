@@ -15,7 +15,7 @@ from workbench.formats.scheduler_conf import CONFIG_KEY
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.live.kubernetes.resources import CONFIG_MAPS
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
-from workbench.objects.gang_groups import GANG_GROUPS_ANNOTATION
+from workbench.objects.gather import GANG_GROUPS_ANNOTATION
 from workbench.objects.selectors import NameIndex
 
 __all__ = ["ANYBODY", "Anonymous", "anonymized"]

@@ -7,8 +7,8 @@ from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object, ReadStore, StoreChange
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.live.wall_clock import WallClock
+from workbench.model.counted import quoted
 from workbench.model.placement import Decision, Refusal
-from workbench.model.quoted import quoted
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy

@@ -1,6 +1,6 @@
 """Admission of a new Volcano Job (batch.volcano.sh): violations that the CRD schema and Volcano's webhook find.
 
-Source: docs/reference/volcano-jobs.md, section 3.2.
+The defaults are those of its mutating webhook. Source: docs/reference/volcano-jobs.md, sections 3.1 and 3.2.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from typing import Any
 
 from workbench.model.release import Release
 from workbench.objects.admission.finding import Fault, refusal_text
-from workbench.objects.admission.job_queue import job_queue_findings
-from workbench.objects.admission.job_volumes import volume_findings
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.lifecycle_policies import policy_findings
-from workbench.objects.admission.plugins import mpi_master_finding, plugin_findings
+from workbench.objects.admission.plugins import mpi_master_finding, plugin_defaults, plugin_findings
 from workbench.objects.admission.pod_template import template_findings, topology_policy_findings
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, partition_error
-from workbench.objects.fields import child, get_map, get_maps
-from workbench.objects.job import Job, Task, read_job
-from workbench.objects.names import qualified_name_errors
-from workbench.objects.task_order import launch_order
+from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text
+from workbench.objects.job import DEFAULT_MAX_RETRY, Job, Task, launch_order, read_job
+from workbench.objects.names import is_name, qualified_name_errors
 
-__all__ = ["job_findings", "partition_findings", "refuse_job"]
+__all__ = ["job_defaults", "job_findings", "job_queue_findings", "partition_findings", "refuse_job", "task_defaults"]
 
 
 def refuse_job(data: Mapping[str, Any], release: Release = Release.V1_15) -> str:
@@ -99,7 +96,7 @@ def job_findings(
         found.append(Fault("spec.minAvailable", text))
     found += policy_findings(job.policies, "spec.policies", release)
     found += plugin_findings(spec, job, own_plugins)
-    found += volume_findings(spec)
+    found += _volume_findings(spec)
     if queues is not None:
         found += job_queue_findings(job.queue, queues)
     return [*found, *_dependency_finding(job)]
@@ -177,3 +174,97 @@ def _negative_counts(job: Job) -> Iterator[Fault]:
         if value < 0:
             text = f"{path}: Invalid value: {value}: should be greater than or equal to 0"
             yield Fault(path, text, by_schema=True)
+
+
+_CONFLICT = (
+    "conflict: If you want to use an existing PVC, just specify VolumeClaimName."
+    "If you want to create a new PVC, you do not need to specify VolumeClaimName;"
+)
+
+
+def _volume_findings(spec: Mapping[str, Any]) -> list[Fault]:
+    """The first violation among the entries of a Job's spec.volumes, as a list of one; empty if there is none."""
+    paths: set[str] = set()
+    for where, volume in get_maps(spec, "volumes", "spec"):
+        mounted, name = get_text(volume, "mountPath", where), get_text(volume, "volumeClaimName", where)
+        claim = volume.get("volumeClaim") is not None
+        if not mounted:
+            return [Fault(child(where, "mountPath"), " mountPath is required;")]
+        if mounted in paths:
+            return [Fault(child(where, "mountPath"), f" duplicated mountPath: {mounted};")]
+        if not (claim or name):
+            return [Fault(where, " either VolumeClaim or VolumeClaimName must be specified;")]
+        if claim and name:
+            return [Fault(where, _CONFLICT)]
+        if name and not is_name(name):
+            return [Fault(child(where, "volumeClaimName"), f"invalid VolumeClaimName {name};")]
+        paths.add(mounted)
+    return []
+
+
+_PATH = "spec.queue"
+
+
+def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Fault]:
+    """Violations concerning the queue `name` of a new Job; `queues` must contain all existing queues.
+
+    Source: docs/reference/volcano-jobs.md, section 3.2.
+    """
+    queue = queues.get(name)
+    if queue is None:
+        missing = f'queue.scheduling.volcano.sh "{name}" not found'
+        return [Fault(_PATH, f" unable to find job queue: {missing};")]
+    found = []
+    if queue.state != "Open":
+        text = f" can only submit job to queue with state `Open`, queue `{name}` status is `{queue.state}`;"
+        found.append(Fault(_PATH, text))
+    children = sum(other.parent == name for other in queues.values())
+    if name == "root":
+        found.append(Fault(_PATH, " can not submit job to root queue;"))
+    elif children:
+        text = f" can only submit job to leaf queue, queue `{name}` has {children} child queues;"
+        found.append(Fault(_PATH, text))
+    return found
+
+
+def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") -> dict[str, Any]:
+    """Every default that Volcano's mutating webhook writes into a new Job, by field path, in the webhook's order.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest.
+    job : Job
+        The manifest as `read_job` reads it.
+    scheduler : str
+        Name of the scheduler Volcano; the first one if it has several.
+    """
+    spec = get_map(data, "spec", "")
+    defaults: dict[str, Any] = {}
+    for key, value in (("queue", "default"), ("schedulerName", scheduler), ("maxRetry", DEFAULT_MAX_RETRY)):
+        if not spec.get(key):
+            defaults[f"spec.{key}"] = value
+    defaults |= task_defaults(spec, job)
+    if not get_int(spec, "minAvailable", "spec"):
+        defaults["spec.minAvailable"] = job.min_available
+    plugins = None if spec.get("plugins") is None else get_map(spec, "plugins", "spec")
+    return defaults | {f"spec.plugins.{name}": arguments for name, arguments in plugin_defaults(plugins).items()}
+
+
+def task_defaults(spec: Mapping[str, Any], job: Job) -> dict[str, Any]:
+    """Defaults that Volcano's mutating webhook writes into the tasks of a Job, by field path.
+
+    `spec` is the Job's spec as parsed, `job` the result of `read_job`.
+    """
+    defaults: dict[str, Any] = {}
+    for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
+        if not item.get("name"):
+            defaults[f"{path}.name"] = task.name
+        pod, where = get_map(get_map(item, "template", path), "spec", child(path, "template")), f"{path}.template.spec"
+        if get_bool(pod, "hostNetwork", where) and not get_text(pod, "dnsPolicy", where):
+            defaults[f"{where}.dnsPolicy"] = "ClusterFirstWithHostNet"
+        if task.min_available is None:
+            defaults[f"{path}.minAvailable"] = task.minimum
+        if not item.get("maxRetry"):
+            defaults[f"{path}.maxRetry"] = DEFAULT_MAX_RETRY
+    return defaults

@@ -19,8 +19,7 @@ from workbench.objects.admission.hyper_job import (
     unknown_in_hyper_job,
 )
 from workbench.objects.admission.hypernode import hypernode_findings, refuse_hypernode
-from workbench.objects.admission.job import job_findings, refuse_job
-from workbench.objects.admission.job_defaults import job_defaults
+from workbench.objects.admission.job import job_defaults, job_findings, refuse_job
 from workbench.objects.admission.known import Known, KnownQueue
 from workbench.objects.admission.kueue import KUEUE_KINDS, is_kueue_kind, kueue_findings, pod_annotation_faults
 from workbench.objects.admission.plugins import master_warnings, plugin_warnings

@@ -14,10 +14,46 @@ from workbench.model.release import Release
 from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
-from workbench.objects.schemas.keys import KNOWN_KEYS, in_domain
 from workbench.objects.schemas.notation import SCALARS, Field, read_types
 
-__all__ = ["DESCRIBED_KINDS", "Unknown", "strict_text", "types", "unknown_in", "unknown_notes"]
+__all__ = [
+    "DESCRIBED_KINDS",
+    "KNOWN_KEYS",
+    "Unknown",
+    "in_domain",
+    "strict_text",
+    "types",
+    "unknown_in",
+    "unknown_notes",
+]
+
+#: Labels and annotations in the domain volcano.sh that Volcano, its agent or this package reads or writes. Source:
+#: constants of Volcano after 1.15 and of volcano-global 0.3; docs/reference/volcano-jobs.md and volcano-topology.md.
+_DOMAIN = "volcano.sh"
+_NAMES = {
+    "scheduling.volcano.sh": "group-min-member group-min-resources group-name queue-allocation-gate queue-name",
+    "volcano.sh": """
+        bind-phase bind-time burst-name closed-by-parent colocation controller-out-of-sync cooldown-time
+        createdByJobFlow createdByJobTemplate cronjob-scheduled-timestamp dequeue-strategy devices-to-allocate
+        enable-quota-burst forward-cluster gpu-assigned gpu-index hierarchy hierarchy-weights hypercluster hyperjob-name
+        hypernode hypernodes inqueue-timeout jdb-max-unavailable jdb-min-available job-allocated-hypernode
+        job-forwarding job-name job-namespace job-retry-count job-spec job-type job-version namespace.weight
+        network-bandwidth-rate network-topology-highest-tier network-topology-mode network-topology-source
+        nodegroup-name nodegroup-resource-limits numa-topology-policy original-qos-level partition-id pp-spec-hash
+        predicate-time preemptable qos-level queue-name quota-burst-time replicatedjob-name resource-group
+        revocable-zone silo-resource sla-waiting-time task-index task-instance task-priority task-spec
+        task-topology task-topology-affinity task-topology-anti-affinity task-topology-task-order template-uid
+        topology-decision vcjob-template-spec-hash vgpu-ids-new vgpu-mode vgpu-node vgpu-time
+    """,
+}
+KNOWN_KEYS = frozenset(f"{domain}/{name}" for domain, names in _NAMES.items() for name in names.split())
+
+
+def in_domain(key: str) -> bool:
+    """Whether a label or annotation key has the prefix volcano.sh or one of its subdomains."""
+    domain, slash, _ = key.partition("/")
+    return bool(slash) and f".{domain}".endswith(f".{_DOMAIN}")
+
 
 #: (API group, kind) of the objects whose fields are known.
 DESCRIBED_KINDS = frozenset(
@@ -116,8 +152,6 @@ def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
 
 
 _POSITION = re.compile(r"\[[0-9]+\]")
-
-
 #: Place of a value, as a linked list: the place of its container, and its key or position there; None: the object.
 _Way = tuple["_Way", str | int] | None
 

@@ -1,6 +1,7 @@
 """The contract of GPU policies, and the choice of GPUs on every node of a placement.
 
 A GPU policy chooses on one node at a time and keeps no state; equal questions are asked once per call.
+`PerPodGpuPolicy` serves one pod at a time, as a device plugin does, without knowledge of the gang.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_words
 from workbench.policies.parameters import Parametrised
 
-__all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
+__all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "PerPodGpuPolicy", "lowest_indices"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -346,3 +347,30 @@ def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Se
         if mask & ~gpus.free or mask & given or mask.bit_count() != count:
             raise InternalError(f"{policy} chose GPUs {mask:b} for a pod of {count}, free are {gpus.free & ~given:b}")
         given |= mask
+
+
+class PerPodGpuPolicy(GpuPolicy):
+    """GPU policy that serves the pods of a node one after another, each from the GPUs that the earlier pods left."""
+
+    @abstractmethod
+    def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
+        """Mask of `count` free GPUs for one pod; None if the policy refuses."""
+
+    def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+        if self.counts_only:
+            return super().fits(gpus, requests)
+        return self.choose(gpus, requests) is not None
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """Score 0 for every node: the policy has no preference among nodes."""
+        return 0.0
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
+        masks = []
+        for count in requests:
+            mask = self.choose_one(gpus, count)
+            if mask is None:
+                return None
+            masks.append(mask)
+            gpus = NodeGpus(gpus.free & ~mask, gpus.matrix)
+        return tuple(masks)

@@ -16,9 +16,8 @@ from workbench.kernels.subsets import device_lists, enumerate_masks, rank
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.policies.gpu.base import NodeGpus, lowest_indices
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
 from workbench.policies.gpu.link_scores import LastPairScores
-from workbench.policies.gpu.per_pod import PerPodGpuPolicy
 from workbench.policies.parameters import NoParameters
 
 __all__ = ["MAX_DEVICES", "GpuBestEffort", "best_effort_sets", "first_sets"]

@@ -17,9 +17,8 @@ from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_mas
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.policies.gpu.base import NodeGpus, lowest_indices
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
 from workbench.policies.gpu.link_scores import NVLINK_SCORE, LastPairScores
-from workbench.policies.gpu.per_pod import PerPodGpuPolicy
 from workbench.policies.parameters import parameter
 
 __all__ = ["GpuMapa", "MapaParameters", "predicted_bandwidth_gb_s"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.policies.gpu.base import NodeGpus, lowest_indices
-from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
 from workbench.policies.parameters import NoParameters
 
 __all__ = ["GpuSimple", "simple_set"]

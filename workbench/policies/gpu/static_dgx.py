@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.kernels.bottleneck import mask_of
-from workbench.policies.gpu.base import NodeGpus
-from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy
 from workbench.policies.parameters import parameter
 
 __all__ = ["TABLES", "GpuStaticDgx", "StaticDgxParameters", "static_set"]

@@ -23,8 +23,7 @@ from workbench.policies.switch_affinity.explaining import tell_closest, tell_who
 from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
-__all__ = ["place_new_job"]
-
+__all__ = ["place_new_job", "place_single_layer"]
 
 _KIND = {"padding": PADDING, "foundation": FOUNDATION, "common": COMMON}
 #: What the pods say of a switch, by the rule it was taken by: one switch, whole, closest, opened, fall-back.
@@ -106,3 +105,19 @@ def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, share
         left -= sum(taken for _, taken in fallen)
         if left:
             switches.say(f"fall-back: {counted(left, 'pod finds', 'pods find')} no node")
+
+
+def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
+    """Choose the one switch of a network with a single layer: that with the fewest free nodes that holds all pods.
+
+    The kind of job makes no difference. Of equal switches the first in configuration order is chosen.
+    Switches have no states there (docs/reference/switch-affinity.md, section 5.6).
+    """
+    if n_pods > switches.table.nodes_per_switch:
+        return NoPlan("larger-than-switch", "job's task number is bigger than torCount", n_pods)
+    switch = switches.smallest(np.ones(len(switches.free), dtype=np.bool_), n_pods)
+    if switch < 0:
+        return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
+    if switches.steps is not None:
+        switches.say(f"one switch: {counted(n_pods, 'pod')} to {switches.name(switch)}")
+    return Plan.of([(switch, n_pods, IDLE)])

@@ -6,12 +6,9 @@ and SARIF are handled in `workbench.formats`; docs/lint-rules.md lists the rules
 
 from __future__ import annotations
 
-from workbench.topology.lint.base import FieldEdit, Finding, Fix, Rule, Severity
-from workbench.topology.lint.fix import apply_edits, edits_by_hypernode
-from workbench.topology.lint.place import Place
-from workbench.topology.lint.registry import RULES, choose_rules
-from workbench.topology.lint.report import LintReport, lint
-from workbench.topology.lint.subject import Subject
+from workbench.topology.lint.base import FieldEdit, Finding, Fix, Rule, Severity, apply_edits, edits_by_hypernode
+from workbench.topology.lint.report import RULES, LintReport, choose_rules, lint
+from workbench.topology.lint.subject import Place, Subject
 
 __all__ = [
     "RULES",

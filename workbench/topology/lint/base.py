@@ -1,16 +1,30 @@
-"""Classes of the linter: rule, finding, fix. The rules themselves are in the other modules of this package."""
+"""Classes of the linter: rule, finding, fix; and how fixes are applied to parsed manifests.
+
+The rules themselves are in the other modules of this package.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workbench.topology.lint.place import Place
-from workbench.topology.lint.subject import Subject
+from workbench.topology.lint.subject import Place, Subject
 
-__all__ = ["FieldEdit", "Finding", "Fix", "Found", "Path", "Rule", "Severity", "field_text"]
+__all__ = [
+    "FieldEdit",
+    "Finding",
+    "Fix",
+    "Found",
+    "Path",
+    "Rule",
+    "Severity",
+    "apply_edits",
+    "edits_by_hypernode",
+    "field_text",
+]
 
 #: Keys and list positions from an object's root to one of its fields.
 Path = tuple[str | int, ...]
@@ -173,3 +187,39 @@ def field_text(path: Path) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def edits_by_hypernode(findings: Iterable[Finding]) -> dict[str, tuple[FieldEdit, ...]]:
+    """Edits of the findings that have a fix by HyperNode, highest list position first so that no edit shifts another.
+
+    If two edits concern one place and one of them removes it, only the removal is kept.
+    """
+    found: dict[str, dict[Path, FieldEdit]] = {}
+    for finding in findings:
+        if finding.fix is None:
+            continue
+        mine = found.setdefault(finding.hypernode, {})
+        for edit in finding.fix.edits:
+            if edit.remove or edit.path not in mine:
+                mine[edit.path] = edit
+    result = {}
+    for name, edits in sorted(found.items(), key=lambda item: item[0].encode()):
+        gone = {edit.path for edit in edits.values() if edit.remove}
+        kept = [e for e in edits.values() if e.remove or not any(e.path[: len(path)] == path for path in gone)]
+        result[name] = tuple(sorted(kept, key=lambda e: [(isinstance(p, int), p) for p in e.path], reverse=True))
+    return result
+
+
+def apply_edits(manifest: Mapping[str, Any], edits: Iterable[FieldEdit]) -> dict[str, Any]:
+    """A copy of a manifest with the edits applied in the given order, which must be that of `edits_by_hypernode`."""
+    result = copy.deepcopy(dict(manifest))
+    for edit in edits:
+        *above, last = edit.path
+        holder: Any = result
+        for part in above:
+            holder = holder[part]
+        if edit.remove:
+            del holder[last]
+        else:
+            holder[last] = edit.value
+    return result

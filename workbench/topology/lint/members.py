@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
+from workbench.model.name_list import some
 from workbench.model.release import Release
 from workbench.objects.admission import review
 from workbench.objects.fields import path_steps
@@ -16,7 +17,6 @@ from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
 from workbench.topology.members import ignored_members, selector_text
-from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from workbench.model.name_list import some
 from workbench.topology.lint.base import Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
-from workbench.topology.wording import some
 
 __all__ = ["RULES", "SOURCE_LABEL"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from workbench.model.counted import counted
+from workbench.model.name_list import some
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.structure import listing
 from workbench.topology.lint.subject import Subject
-from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

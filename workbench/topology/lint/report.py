@@ -1,4 +1,4 @@
-"""`lint`: run the linter's rules on a topology and collect the findings in a `LintReport`."""
+"""`RULES`, the list of all lint rules, and `lint`, which collects their findings on a topology in a `LintReport`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,51 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cancel import check
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
+from workbench.topology.lint import members, names, nodes, patterns, sizes, structure
 from workbench.topology.lint.base import Finding, Found, Rule, Severity
-from workbench.topology.lint.registry import choose_rules
 from workbench.topology.lint.subject import Subject
 
-__all__ = ["LintReport", "lint"]
+__all__ = ["RULES", "LintReport", "choose_rules", "lint"]
+
+#: All rules in the order of their codes.
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (*structure.RULES, *members.RULES, *patterns.RULES, *sizes.RULES, *names.RULES, *nodes.RULES),
+        key=lambda rule: rule.code,
+    )
+)
+
+
+def choose_rules(only: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """Choose lint rules by id or code; the result is in order of the codes.
+
+    Parameters
+    ----------
+    only : iterable of str
+        Ids or codes; none: all.
+    ignore : iterable of str
+        Ids or codes to leave out, also of those in `only`.
+
+    Raises
+    ------
+    UnknownNameError
+        No rule has that id or code.
+    """
+    only, ignore = set(only), set(ignore)
+    known = {name for rule in RULES for name in (rule.id, rule.code)}
+    for name in sorted(only | ignore):
+        if name not in known:
+            raise UnknownNameError("rule of the linter", name, [rule.id for rule in RULES])
+    return tuple(
+        rule for rule in RULES if (not only or only & {rule.id, rule.code}) and not ignore & {rule.id, rule.code}
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from statistics import median_low
 
 from workbench.model.counted import counted
+from workbench.model.name_list import some
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.subject import Subject
-from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

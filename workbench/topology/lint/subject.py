@@ -20,10 +20,34 @@ from workbench.objects.node import Node
 from workbench.objects.schemas import Unknown, unknown_in
 from workbench.objects.selectors import NameIndex
 from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
-from workbench.topology.lint.place import Place
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["Subject"]
+__all__ = ["Place", "Subject"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """File and position from which an object was read.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file as the user gave it.
+    where : str
+        Place inside the file, such as ``document 3 (line 12)``.
+    line : int, optional
+        Line number, from 1; None if the input's format has no lines.
+    """
+
+    file: str
+    where: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        if self.line is not None:
+            return f"{self.file}:{self.line}"
+        return f"{self.file}: {self.where}" if self.where else self.file
+
 
 Ints = npt.NDArray[np.int32]
 
