@@ -17,8 +17,8 @@ import yaml
 from measure import row
 
 from workbench.formats.fabric.registry import FORMATS, FabricFormat
+from workbench.formats.fabric.writing import node_manifests
 from workbench.formats.load import load
-from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.topology.presets import generate_scenario
 

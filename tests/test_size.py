@@ -10,7 +10,7 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 81_500,
     "lines of docstrings": 34_200,
-    "files of at most 60 lines": 137,
+    "files of at most 60 lines": 119,
     "files above 400 lines": 33,
     "files above 600 lines": 1,
     "lines of the longest function": 80,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from workbench.model.duration_text import duration_text
+from workbench.model.number_text import duration_text
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "job-log"
 CLUSTER, JOBS = SAMPLE / "cluster.yaml", SAMPLE / "jobs.csv"

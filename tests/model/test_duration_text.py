@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.model.duration_text import HOURS, SECONDS, duration_text, instant_text, span_text, time_unit
-from workbench.model.number_text import number_text
+from workbench.model.number_text import HOURS, SECONDS, duration_text, instant_text, number_text, span_text, time_unit
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from workbench.model.gpu_variables import chosen_environment, shell_line
+from workbench.model.gpu_annotation import chosen_environment, shell_line
 
 
 def test_a_chosen_set_is_told_in_the_variables_of_its_vendor() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.model.lower_minimum import lower_minimum
+from workbench.model.gang import lower_minimum
 
 
 @pytest.mark.parametrize(

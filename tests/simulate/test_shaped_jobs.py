@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.contention import Network, RoutedFabric, TierLinks
 from workbench.formats.job_shapes import read_job_shapes, read_model_sizes
 from workbench.formats.load import load
-from workbench.model.published_shape import ModelSize, PublishedShape
+from workbench.model.job_log import ModelSize, PublishedShape
 from workbench.policies.registry import get_policy
 from workbench.simulate import Simulation
 from workbench.simulate.arrivals import at_load

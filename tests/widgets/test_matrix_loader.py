@@ -18,7 +18,7 @@ from tests.widgets.page import ask, refused
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
-from workbench.model.gpu_variables import shell_line
+from workbench.model.gpu_annotation import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.policies import list_policies
 from workbench.widgets import matrix_loader, matrix_view

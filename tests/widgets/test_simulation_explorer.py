@@ -11,7 +11,7 @@ from tests.simulate.test_engine import job
 from tests.simulate.test_lost_pods import hyper_job, simulate, switches
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
-from workbench.model.duration_text import duration_text
+from workbench.model.number_text import duration_text
 from workbench.report.colours import OTHER_JOBS, job_colours
 from workbench.report.occupancy import OTHERS
 from workbench.report.simulation_moment import jobs_at

@@ -7,10 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.calibrate import calibrate
-from workbench.cli.compare import compare
-from workbench.cli.cost import cost
-from workbench.cli.demo import demo
+from workbench.cli.compare import compare, demo
+from workbench.cli.cost import calibrate, cost
 from workbench.cli.expand import expand
 from workbench.cli.fill import fill
 from workbench.cli.fix import fix
@@ -22,11 +20,10 @@ from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
 from workbench.cli.run import run
-from workbench.cli.schema import schema
 from workbench.cli.simulate import simulate
 from workbench.cli.study import study_app
 from workbench.cli.topology import topology_app
-from workbench.cli.validate import validate
+from workbench.cli.validate import schema, validate
 
 __all__ = ["command"]
 

@@ -1,4 +1,7 @@
-"""The command `workbench compare`: place the same jobs by several policies."""
+"""The command `workbench compare`: place the same jobs by several policies.
+
+`workbench demo` is a first comparison, of data that come with the package.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from workbench.cli.options import (
     Strict,
     TierSpeeds,
 )
-from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
+from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, tell, to_json
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, Shapes, communication_plan
 from workbench.evaluate.usual_policies import USUAL_POLICIES
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
-__all__ = ["compare"]
+__all__ = ["compare", "demo"]
 
 _USUAL = list(USUAL_POLICIES)
 
@@ -159,3 +162,43 @@ def _placed(comparison: Comparison, job: str) -> bool:
         return comparison.all_placed
     decisions = [row.decision(job) for row in comparison.rows]
     return all(decision is not None and decision.placed for decision in decisions)
+
+
+#: Blind to the topology, aware of it, and aware of it with the first free GPUs.
+_POLICIES = ("allocate", "gang", "binpack", "spread", "volcano-1.13", "volcano-1.13+gpu-lowest-index")
+
+
+def demo(
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the comparison as a page, with pictures, too.")
+    ] = None,
+) -> None:
+    """Compare six policies on the cluster of Volcano's design document, which comes with the package.
+
+    Examples:
+
+    \b
+      workbench demo
+      workbench demo --html report.html
+    """
+    from workbench.evaluate.compare import compare
+    from workbench.formats.datasets import load
+    from workbench.policies import get_policy
+    from workbench.report.tables import comparison_tables
+
+    check_out(html)
+    scenario = load("demo")
+    with progress_bar("comparing") as step:
+        comparison = compare(
+            scenario.gangs,
+            scenario.snapshot,
+            [get_policy(name) for name in _POLICIES],
+            progress=step,
+            inputs=scenario.inputs,
+        )
+    print_tables(*comparison_tables(comparison))
+    if html is not None:
+        from workbench.report.html import report_html
+
+        emit(report_html(comparison), html)
+        tell(f"the same with pictures: {html}")

@@ -1,8 +1,11 @@
-"""The command `workbench cost`: time that the communication of a placed job takes per training step."""
+"""The commands `workbench cost`, time that the communication of a placed job takes per training step, and
+`workbench calibrate`, which fits a calibration to measured collectives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,15 +28,16 @@ from workbench.cli.options import (
     TableOutput,
     TierSpeeds,
 )
-from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, tell, to_json
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, calibration_with, training_model
 from workbench.errors import InputError
+from workbench.model.counted import counted
 
 if TYPE_CHECKING:
     from workbench.model.placement import Decision
 
-__all__ = ["cost"]
+__all__ = ["calibrate", "cost"]
 
 
 def cost(
@@ -128,3 +132,34 @@ def _reordered(placement: Any, ranks_before: Sequence[int]) -> Any:
     rank = np.empty(len(old), dtype=np.int32)
     rank[old[list(ranks_before)]] = np.arange(len(old))
     return nodes_by_rank(dataclasses.replace(placement, rank=rank))
+
+
+def calibrate(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder with collectives.csv or printouts of nccl-tests; or one of them."
+        ),
+    ],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the calibration.")] = "collectives",
+    out: Out = None,
+) -> None:
+    """Fit latency, bandwidth and efficiency of every measured block of collectives, as JSON for `workbench cost`.
+
+    Examples:
+
+    \b
+      workbench calibrate measurements --out calibration.json
+      workbench calibrate all_reduce_perf.txt --name our-cluster --out calibration.json
+      workbench cost cluster.yaml job.yaml --calibration calibration.json ...
+    """
+    from workbench.evaluate.cost.fit import fit_calibration
+    from workbench.formats.collectives import default_systems, read_measurement_files
+
+    check_out(out)
+    measurements, overruled, notes = read_measurement_files(folder)
+    for file, note in notes:
+        tell(f"note: {file}: {note}")
+    if overruled:
+        tell(f"left out: {counted(overruled, 'row')} measured with an algorithm switched off")
+    emit(to_json(fit_calibration(measurements, default_systems(), name).to_record()), out)

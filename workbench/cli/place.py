@@ -27,13 +27,13 @@ from workbench.cli.options import (
 )
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.errors import InputError
-from workbench.model.duration_text import duration_text
 from workbench.model.notice import texts_of
+from workbench.model.number_text import duration_text
 
 if TYPE_CHECKING:
     from workbench.evaluate.metrics import RunMetrics
     from workbench.evaluate.rank_order import RankOrder
-    from workbench.evaluate.switch_changes import SwitchChange
+    from workbench.evaluate.switch_sharing import SwitchChange
     from workbench.evaluate.whatif.fix import FixReport
     from workbench.evaluate.whatif.when import EarliestStart
     from workbench.model.explanation import Explanation
@@ -271,8 +271,7 @@ def _switches(
     InputError
         ``--tor-share`` without switches.
     """
-    from workbench.evaluate.switch_changes import after_session, switch_changes
-    from workbench.evaluate.switch_sharing import switches_matter
+    from workbench.evaluate.switch_sharing import after_session, switch_changes, switches_matter
 
     if tor_share is None and not switches_matter(decisions, snapshot):
         return ()

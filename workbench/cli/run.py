@@ -20,8 +20,8 @@ from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.duration_text import instant_text
 from workbench.model.name_list import name_list
+from workbench.model.number_text import instant_text
 
 if TYPE_CHECKING:
     from workbench.cancel import Token

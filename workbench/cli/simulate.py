@@ -369,7 +369,7 @@ def _show(
 
 def _met(breakdowns: Sequence[Breakdown], results: Sequence[SimulationResult]) -> str:
     """A line about the breakdowns that happened until the last job ended; later ones met nobody."""
-    from workbench.model.duration_text import duration_text
+    from workbench.model.number_text import duration_text
 
     counts = [sum(one.at_s <= result.end_s for one in breakdowns) for result in results]
     least, most = min(counts), max(counts)

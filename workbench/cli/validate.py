@@ -1,4 +1,6 @@
-"""The command `workbench validate`: whether admission would accept, complete or refuse each object."""
+"""The commands `workbench validate`, whether admission would accept, complete or refuse each object, and
+`workbench schema`, JSON Schema and CustomResourceDefinitions of Volcano's kinds.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, kinds_with_counts, standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, Paths, ReviewOutput
+from workbench.cli.options import Files, From, ObjectOutput, Paths, ReviewOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
@@ -17,7 +19,7 @@ from workbench.objects.frameworks import FRAMEWORKS
 if TYPE_CHECKING:
     from workbench.formats.review import Review
 
-__all__ = ["validate"]
+__all__ = ["schema", "validate"]
 
 _OWN = ", ".join(sorted(name for name, framework in FRAMEWORKS.items() if not framework.in_volcano))
 
@@ -124,3 +126,42 @@ def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
         from workbench.report.tables import review_tables
 
         print_tables(*review_tables(review, stdin))
+
+
+def schema(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="[KIND]", help="Kind, such as Job; without it: list all.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All kinds; only with --crd.")] = False,
+    crd: Annotated[bool, typer.Option("--crd", help="A CustomResourceDefinition instead of JSON Schema.")] = False,
+    output: Annotated[
+        ObjectOutput | None,
+        one_of(ObjectOutput, "-o", "--output", help="Form of the result: json, with --crd yaml by default."),
+    ] = None,
+) -> None:
+    """Write the JSON Schema of a kind for editors, or its CustomResourceDefinition.
+
+    Examples:
+
+    \b
+      workbench schema Job > job.schema.json
+      workbench schema --all --crd | kubectl apply -f -
+    """
+    from workbench.formats.write_manifests import to_yaml, to_yaml_value
+    from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of, json_schema_of
+
+    if all_ and (not crd or kind is not None):
+        raise InputError("not allowed here", source="--all", expected="--crd and no KIND")
+    if kind is None and not all_:
+        if crd or output is not None:
+            raise InputError("no kind given", source="KIND", expected=" or ".join(SCHEMA_KINDS))
+        emit("\n".join(SCHEMA_KINDS))
+    elif not crd:
+        found = json_schema_of(str(kind))
+        emit(to_yaml_value(found).removesuffix("\n") if output is ObjectOutput.yaml else to_json(found))
+    else:
+        crds = [crd_of(one) for one in (SCHEMA_KINDS if all_ else [str(kind)])]
+        if output is ObjectOutput.json:
+            emit(to_json({"apiVersion": "v1", "kind": "List", "items": crds} if all_ else crds[0]))
+        else:
+            emit(to_yaml(crds).removesuffix("\n"))

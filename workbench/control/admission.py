@@ -19,11 +19,11 @@ from workbench.objects.admission.job import job_queue_findings
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import is_kueue_kind, kueue_change_findings
+from workbench.objects.deployment import read_replica_owner
 from workbench.objects.fields import get_map, get_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import read_metadata
 from workbench.objects.pod import read_template
-from workbench.objects.replica_owner import read_replica_owner
 
 __all__ = ["Webhooks"]
 

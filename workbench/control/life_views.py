@@ -16,7 +16,7 @@ from workbench.formats.write_manifests import to_yaml
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.duration_text import instant_text
+from workbench.model.number_text import instant_text
 
 __all__ = ["JobLife", "JobView", "LifeTimeline", "Mark", "PodView", "Span", "job_view", "pod_view", "timeline_of"]
 

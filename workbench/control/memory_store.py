@@ -7,10 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from workbench.control.kinds import Ref, key_of, resource_of
+from workbench.control.kinds import Ref, check_stored, key_of, resource_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Binding, Object
-from workbench.control.stored_form import check_stored
 from workbench.errors import ClusterError, InputError, StoreError
 from workbench.model.clock import Clock
 

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import orjson
 
 from workbench.control.event_log import LogLine
-from workbench.control.kinds import Ref, key_of
+from workbench.control.kinds import Ref, check_stored, key_of
 from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
-from workbench.control.stored_form import check_stored
 from workbench.errors import InputError
 from workbench.formats.file_bytes import read_bytes
 from workbench.jobs.lifecycle.request import Delayed, JobRequest

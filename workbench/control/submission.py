@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.control.kinds import key_of
+from workbench.control.kinds import check_identity, key_of
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import Object
-from workbench.control.stored_form import check_identity
 from workbench.errors import InputError
 from workbench.formats.manifests import Document, read_manifests
 from workbench.objects.fields import wrong

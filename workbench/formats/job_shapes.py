@@ -11,8 +11,8 @@ from workbench.errors import InputError
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.tables import read_table
 from workbench.model.counted import counted
+from workbench.model.job_log import ModelSize, PublishedShape
 from workbench.model.notice import Notice
-from workbench.model.published_shape import ModelSize, PublishedShape
 
 __all__ = ["read_job_shapes", "read_model_sizes"]
 

@@ -14,7 +14,7 @@ from workbench.formats.file_bytes import read_bytes
 from workbench.formats.load import load
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.scenario import Scenario
 from workbench.model.scheduler_config import SchedulerConfig
 

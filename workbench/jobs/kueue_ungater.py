@@ -14,8 +14,7 @@ from workbench.errors import InputError
 from workbench.model.kueue import PodSet, TopologyAssignment
 from workbench.model.kueue_names import INDEX_OFFSET, POD_SET_LABEL, TOPOLOGY_GATE, WORKLOAD
 from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload
-from workbench.model.labels import Requirement
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL, Requirement
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.kueue.workload import KueueWorkload
 from workbench.objects.pod import Pod

@@ -11,6 +11,7 @@ from typing import Any
 from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
 from workbench.jobs.pod_group_of_pods import group_name, pod_group_of_pods, rebuilt_pod_group, wants_group
 from workbench.jobs.roles import Priorities
+from workbench.objects.deployment import read_replica_owner
 from workbench.objects.fields import get_map, get_texts, wrong
 from workbench.objects.job import read_job
 from workbench.objects.metadata import read_metadata
@@ -18,7 +19,6 @@ from workbench.objects.pod import read_pod_as_template
 from workbench.objects.pod_group import PodGroup, read_pod_group
 from workbench.objects.pod_group_manifest import pod_group_manifest
 from workbench.objects.queue import PriorityClass
-from workbench.objects.replica_owner import read_replica_owner
 
 __all__ = ["GroupStep", "next_pod_group"]
 

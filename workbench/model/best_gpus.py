@@ -16,8 +16,8 @@ from workbench.model.allowed_sets import AllowedSets, best_allowed
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
+from workbench.model.gpu_annotation import chosen_environment
 from workbench.model.gpu_ties import solve_by_numa
-from workbench.model.gpu_variables import chosen_environment
 from workbench.model.links import suspicious_links
 from workbench.model.value import Value
 
@@ -124,7 +124,7 @@ class BestGpus(Value, Displayed):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that give a program the chosen GPUs (`workbench.model.gpu_variables`); empty without a set."""
+        """Variables that give a program the chosen GPUs (`workbench.model.gpu_annotation`); empty without a set."""
         return chosen_environment(self.gpus, self.matrix.labels)
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,12 +27,6 @@ from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
 
-#: The filter of a pod that states no condition.
-ANY_NODE = NodeFilter()
-
-#: Kinds whose networkTopology is a field that the API server fills in and keeps.
-_STORES_CONSTRAINT = ("Job", "PodGroup")
-
 __all__ = [
     "ANY_NODE",
     "Gang",
@@ -41,11 +35,15 @@ __all__ = [
     "Role",
     "SubGroup",
     "TopologyConstraint",
+    "lower_minimum",
     "needed_of_jobs",
     "pod_index",
 ]
 
-
+#: The filter of a pod that states no condition.
+ANY_NODE = NodeFilter()
+#: Kinds whose networkTopology is a field that the API server fills in and keeps.
+_STORES_CONSTRAINT = ("Job", "PodGroup")
 E = TypeVar("E", bound=Extra)
 
 
@@ -576,3 +574,18 @@ def pod_index(name: str) -> int | None:
     """
     parts = name.split("-")
     return whole_number(parts[-1]) if len(parts) > 2 else None
+
+
+def lower_minimum(least: int, by: int, started: int) -> int:
+    """A lower minimum of a gang: not below the pods that have started and one more, unless it was already.
+
+    Parameters
+    ----------
+    least : int
+        The minimum so far.
+    by : int
+        Number of pods that the gang loses.
+    started : int
+        Pods that count towards the minimum already.
+    """
+    return max(least - by, min(started + 1, least))

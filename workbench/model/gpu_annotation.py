@@ -1,20 +1,30 @@
 """The annotation that tells the node agent a pod's GPUs: how it is written and read, and what a container sees of it.
 
-Koordinator's name and form, which every policy with GPUs writes (docs/adr/0020-vendor-words-in-the-model.md).
+Koordinator's name and form, which every policy with GPUs writes (docs/adr/0020-vendor-words-in-the-model.md). Environment
+variables give a program some GPUs of a machine.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from workbench.errors import InputError
 
-__all__ = ["GPU_ANNOTATION", "DeviceIds", "container_environment", "gpu_annotation", "recorded_gpus"]
+__all__ = [
+    "GPU_ANNOTATION",
+    "DeviceIds",
+    "chosen_environment",
+    "container_environment",
+    "gpu_annotation",
+    "recorded_gpus",
+    "shell_line",
+]
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
-
 DeviceIds = Literal["position", "host"]
 
 
@@ -89,3 +99,41 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
         "NVIDIA_VISIBLE_DEVICES": ",".join(visible),
         "CUDA_VISIBLE_DEVICES": ",".join(own if device_ids == "host" else positions),
     }
+
+
+#: How `npu-smi` names the NPUs of a machine.
+_NPU = re.compile(r"(?:NPU|Phy-ID)\d+")
+
+
+def chosen_environment(gpus: Sequence[int], labels: Sequence[str] = ()) -> dict[str, str]:
+    """Variables that give a program some GPUs of a machine.
+
+    Parameters
+    ----------
+    gpus : sequence of int
+        Positions in the machine's matrix, which are the numbers that `nvidia-smi` prints.
+    labels : sequence of str
+        Names of the machine's GPUs: Ascend NPUs have a variable of their own.
+
+    Returns
+    -------
+    dict of str to str
+        Empty without GPUs.
+
+    Notes
+    -----
+    Sources: CUDA programming guide, "CUDA environment variables" (without ``CUDA_DEVICE_ORDER`` CUDA may number the
+    fastest GPU first; ROCm reads ``CUDA_VISIBLE_DEVICES`` as well); CANN, environment variable
+    ``ASCEND_RT_VISIBLE_DEVICES``.
+    """
+    if not gpus:
+        return {}
+    chosen = ",".join(map(str, gpus))
+    if labels and all(map(_NPU.fullmatch, labels)):
+        return {"ASCEND_RT_VISIBLE_DEVICES": chosen}
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": chosen}
+
+
+def shell_line(environment: Mapping[str, str]) -> str:
+    """Variables as they stand before a command in a shell."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())

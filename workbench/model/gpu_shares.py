@@ -1,4 +1,4 @@
-"""Bookkeeping of GPUs that several pods share, in thousandths of a GPU.
+"""Counts of free GPUs, and bookkeeping of GPUs that several pods share, in thousandths of a GPU.
 
 A GPU is either wholly free (its bit is set in ``gpu_free``), held whole by one pod, or shared. Arrays of shares hold,
 for each node and GPU number, the thousandths that pods hold of a shared GPU (1 to 1000), and 0 for any other GPU. A
@@ -6,6 +6,8 @@ cluster without shared GPUs has no such array.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +19,10 @@ __all__ = [
     "WHOLE_GPU",
     "Milli",
     "add_shares",
+    "capped_by_gpus",
     "check_shares",
     "free_milli",
+    "gpu_counts",
     "gpu_width",
     "shared_words",
     "shares_of_mask",
@@ -28,7 +32,6 @@ __all__ = [
 Ints = npt.NDArray[np.int32]
 Milli = npt.NDArray[np.int16]
 Words = npt.NDArray[np.uint64]
-
 #: Thousandths of one GPU.
 WHOLE_GPU = 1000
 
@@ -222,3 +225,39 @@ def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
     if len(both):
         node = int(both[0][0])
         raise InputError("a shared GPU counts as wholly free", source="gpu_shares", where=f"node {node}")
+
+
+Longs = npt.NDArray[np.int64]
+
+
+def gpu_counts(words: Words) -> Longs:
+    """Number of set bits in each row of a GPU bit mask, uint64 of shape (n, w); the result is int64 of shape (n,)."""
+    bits = np.bitwise_count(words)
+    counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
+    return counts
+
+
+def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
+    """Idle amounts of each node, with the GPU columns limited to the number of GPUs that are free.
+
+    Parameters
+    ----------
+    idle : ndarray of shape (n, r), int64
+    gpu_free : ndarray of shape (n, w), uint64
+        Bits of the free GPUs of each node.
+    gpu_columns : sequence of int
+        Columns of `idle` that count GPUs.
+
+    Returns
+    -------
+    ndarray of shape (n, r), int64
+        `idle` itself if no amount is above the limit, else a read-only copy.
+    """
+    columns = list(gpu_columns)
+    free = gpu_counts(gpu_free)[:, None]
+    if not (idle[:, columns] > free).any():
+        return idle
+    capped = idle.copy()
+    capped[:, columns] = np.minimum(capped[:, columns], free)
+    capped.flags.writeable = False
+    return capped

@@ -1,4 +1,7 @@
-"""`JobLog`: jobs with the times of their arrival and their work, as a trace or a generator's file gives them."""
+"""`JobLog`: jobs with the times of their arrival and their work, as a trace or a generator's file gives them.
+
+`PublishedShape`: how a published training recipe cuts a model over GPUs.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,13 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.value import Value
 
-__all__ = ["GPU", "MOST_SECONDS", "SHAPE", "JobLog", "LoggedJob", "LoggedStep"]
+__all__ = ["GPU", "MOST_SECONDS", "SHAPE", "JobLog", "LoggedJob", "LoggedStep", "ModelSize", "PublishedShape"]
 
 #: Resource by which the jobs of every log ask for GPUs, whatever the cluster calls its own.
 GPU = "nvidia.com/gpu"
-
 #: The longest time that a job may have, and the latest that it may arrive at: 30,000 years. Sums stay exact to a
 #: millisecond.
 MOST_SECONDS = 1e12
-
 #: How degrees of parallelism are written, as DPxTPxPPxCPxEP; those left out at the end are 1.
 SHAPE = r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}"
 
@@ -86,3 +87,54 @@ class JobLog(Value):
     quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelSize(Value):
+    """What a step of a model computes and sends depends on these.
+
+    Attributes
+    ----------
+    parameters, active : float
+        Of the whole model, and those that one token uses.
+    layers, hidden, kv_hidden : int
+        Transformer layers; sizes of a token's activation and of its keys.
+    moe_layers, top_k : int
+        Layers with experts, experts per token.
+    """
+
+    parameters: float
+    active: float
+    layers: int
+    hidden: int
+    kv_hidden: int
+    moe_layers: int
+    top_k: int
+
+
+@dataclass(frozen=True)
+class PublishedShape(Value):
+    """One recipe.
+
+    Attributes
+    ----------
+    model : str
+    size : ModelSize
+    degrees : tuple of int
+        Data, tensor, pipeline, context and expert parallelism; the product of the first four is the number of GPUs.
+    sequence, micro_batch, microbatches : int
+        Tokens of a sample; samples of a micro batch; micro batches of a step on each replica.
+    sharded : bool
+        FSDP or ZeRO-3.
+    interleave : int
+        Chunks of layers of each pipeline stage (virtual pipeline stages).
+    """
+
+    model: str
+    size: ModelSize
+    degrees: tuple[int, int, int, int, int]
+    sequence: int
+    micro_batch: int
+    microbatches: int
+    sharded: bool
+    interleave: int = 1

@@ -1,4 +1,4 @@
-"""Node labels and taints, and the conditions that pods and HyperNodes put on them.
+"""Node labels and taints, the keys that Kubernetes itself uses, and the conditions that pods and HyperNodes put on them.
 
 Labels are stored by column (one integer code per node and label key), so that a condition is evaluated for all nodes of
 a cluster at once. The operators are those of Kubernetes label selectors and node affinity.
@@ -15,11 +15,36 @@ import numpy.typing as npt
 
 from workbench.model.value import Value
 
-__all__ = ["NodeFilter", "NodeLabels", "NodeTaints", "Requirement", "Taint", "Toleration"]
+__all__ = [
+    "CORDON_TAINT",
+    "HOSTNAME_LABEL",
+    "NOT_READY_TAINTS",
+    "PRESSURE_TAINTS",
+    "NodeFilter",
+    "NodeLabels",
+    "NodeTaints",
+    "Requirement",
+    "Taint",
+    "Toleration",
+]
 
+#: Label with the node's own name, which differs from node to node.
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+#: Taint of a cordoned node.
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
+#: Taint of a node by the condition that means trouble if it holds.
+PRESSURE_TAINTS: Mapping[str, str] = {
+    "MemoryPressure": "node.kubernetes.io/memory-pressure",
+    "DiskPressure": "node.kubernetes.io/disk-pressure",
+    "PIDPressure": "node.kubernetes.io/pid-pressure",
+    "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
+}
+#: Taints of nodes that are not ready or under pressure.
+NOT_READY_TAINTS = frozenset(
+    {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", *PRESSURE_TAINTS.values()}
+)
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 Mask = npt.NDArray[np.bool_]
-
 #: matchFields of a node selector term; kept beside the labels under a key that no label can have.
 NODE_NAME_FIELD = "metadata.name/"
 

@@ -11,8 +11,15 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
-from workbench.model.free_gpus import capped_by_gpus, gpu_counts
-from workbench.model.gpu_shares import Milli, add_shares, free_milli, gpu_width, shared_words
+from workbench.model.gpu_shares import (
+    Milli,
+    add_shares,
+    capped_by_gpus,
+    free_milli,
+    gpu_counts,
+    gpu_width,
+    shared_words,
+)
 from workbench.model.pod_counts import PodCounts, PodKind
 from workbench.model.pod_labels import pod_labels
 from workbench.model.resources import ASSUMED, request_rows

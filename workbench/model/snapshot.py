@@ -18,9 +18,16 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish, empty_extra, extras_of
-from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gpu_plan import GpuPlan
-from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shares_of_mask
+from workbench.model.gpu_shares import (
+    Milli,
+    add_shares,
+    capped_by_gpus,
+    check_shares,
+    free_milli,
+    gpu_width,
+    shares_of_mask,
+)
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice

@@ -21,7 +21,7 @@ from workbench.kernels.tiers import Forest
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.node_order import Ints, Longs, depth_first, name_ranks
-from workbench.model.place_name import VIRTUAL_TOP, place_name
+from workbench.model.number_text import VIRTUAL_TOP, place_name
 from workbench.model.value import Value
 
 __all__ = ["NO_DOMAIN", "TOP", "VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "place_name", "within_tiers"]

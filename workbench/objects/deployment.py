@@ -1,4 +1,6 @@
-"""`Deployment` (apps/v1, StatefulSets too) with Volcano's gang annotations, read from a manifest."""
+"""Kinds of apps/v1 read from manifests: `Deployment` (StatefulSets too) with Volcano's gang annotations, and
+`ReplicaOwner`, a ReplicaSet or StatefulSet that creates pods without a Volcano Job.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.model.labels import Requirement
 from workbench.model.notice import Notice
-from workbench.objects.fields import get_count, get_map
+from workbench.objects.fields import get_count, get_map, get_text
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
+from workbench.objects.selectors import read_label_selector
 
 __all__ = [
     "MIN_MEMBER_ANNOTATION",
@@ -19,6 +23,8 @@ __all__ = [
     "min_member_notes",
     "min_member_of",
     "read_deployment",
+    "ReplicaOwner",
+    "read_replica_owner",
     "scheduler_notes",
 ]
 
@@ -26,7 +32,6 @@ __all__ = [
 MIN_MEMBER_ANNOTATION = "scheduling.volcano.sh/group-min-member"
 #: Annotations of the pod template.
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
-
 _INT32_MAX = 2**31 - 1
 # An integer as Go reads it: a sign, no blanks, no underscores. With more digits it is out of range or has leading
 # zeros.
@@ -93,3 +98,44 @@ def scheduler_notes(template: PodTemplate) -> list[Notice]:
         return []
     text = "spec.template.spec.schedulerName is missing: in a cluster Kubernetes' own scheduler takes the pods"
     return [Notice("no-scheduler-name", f"{text}; they are placed here all the same", "spec.template.spec")]
+
+
+_REVISION_LABEL = "controller-revision-hash"
+
+
+@dataclass(frozen=True)
+class ReplicaOwner:
+    """A ReplicaSet or StatefulSet as read from a manifest.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    replicas : int
+    selector : tuple of Requirement
+    revision : str, optional
+        The newest revision of a StatefulSet (status.updateRevision); None for a ReplicaSet.
+    """
+
+    metadata: Metadata
+    replicas: int
+    selector: tuple[Requirement, ...]
+    revision: str | None = None
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether the selector matches a pod's labels.
+
+        For a StatefulSet the pod must also be of the newest revision.
+        """
+        newest = self.revision is None or labels.get(_REVISION_LABEL) == self.revision
+        return newest and all(requirement.holds(labels) for requirement in self.selector)
+
+
+def read_replica_owner(data: Mapping[str, Any]) -> ReplicaOwner:
+    """Read a ReplicaSet or StatefulSet from a parsed manifest; raises InputError for a field of the wrong type."""
+    spec, status = get_map(data, "spec", ""), get_map(data, "status", "")
+    return ReplicaOwner(
+        metadata=read_metadata(data, namespaced=True),
+        replicas=get_count(spec, "replicas", "spec", default=1),
+        selector=read_label_selector(get_map(spec, "selector", "spec"), "spec.selector"),
+        revision=get_text(status, "updateRevision", "status") if data.get("kind") == "StatefulSet" else None,
+    )

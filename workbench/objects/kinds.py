@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.errors import CapacityError, InputError
 from workbench.model.extras import Extra
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 

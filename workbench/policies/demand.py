@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
-from workbench.model.free_gpus import capped_by_gpus
 from workbench.model.gang import Gang
+from workbench.model.gpu_shares import capped_by_gpus
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice

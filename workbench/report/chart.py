@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from math import ceil, floor, log10
 
-from workbench.model.duration_text import TimeUnit
-from workbench.model.number_text import number_text
+from workbench.model.number_text import TimeUnit, number_text
 from workbench.report.colours import heat
 from workbench.report.svg_text import CHARACTER, fit_text, short
 

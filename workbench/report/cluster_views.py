@@ -10,7 +10,7 @@ from workbench.control.cluster import EmbeddedCluster
 from workbench.control.event_log import LogLine
 from workbench.control.life_views import JobView, PodView
 from workbench.control.views import JobRow
-from workbench.model.duration_text import instant_text
+from workbench.model.number_text import instant_text
 from workbench.report.cluster_tables import short_name, summary
 from workbench.report.html import render
 from workbench.report.occupancy import occupancy_of_running

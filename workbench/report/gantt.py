@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
-from workbench.model.duration_text import span_text, time_unit
+from workbench.model.number_text import span_text, time_unit
 from workbench.report.chart import bar, chart, keys, round_numbers, row_name, tick_across, time_axis
 from workbench.report.colours import NODE, OTHER_JOBS, job_colours
 from workbench.simulate.result import Attempt, SimulationResult

@@ -23,7 +23,7 @@ from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted, quoted
 from workbench.model.explanation import Candidate, Explanation
-from workbench.model.gpu_variables import shell_line
+from workbench.model.gpu_annotation import shell_line
 from workbench.model.machine_parts import near_lines
 from workbench.model.number_text import number_text
 from workbench.model.placement import PlacedPod, Placement, Refusal

@@ -6,7 +6,7 @@ from html import escape
 
 from workbench.control.life_views import JobLife, LifeTimeline
 from workbench.model.counted import counted
-from workbench.model.duration_text import instant_text
+from workbench.model.number_text import instant_text
 from workbench.report.chart import bar, chart, keys, label, round_numbers, row_name, tick_across
 from workbench.report.colours import NODE, job_colours
 from workbench.report.svg_text import short

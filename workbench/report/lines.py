@@ -7,8 +7,7 @@ from html import escape
 from math import ceil, isfinite
 from typing import NamedTuple
 
-from workbench.model.duration_text import TimeUnit
-from workbench.model.number_text import number_text
+from workbench.model.number_text import TimeUnit, number_text
 from workbench.report.chart import ROUNDING, axis_step, bar, chart, label, round_numbers, tick_upwards, time_axis
 from workbench.report.colours import job_colours
 from workbench.report.svg_text import short

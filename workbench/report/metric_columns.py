@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.evaluate.facts import NODE, tier_keys
 from workbench.evaluate.metric import Metric, MetricValue, View
 from workbench.evaluate.metrics import Measured, RunMetrics
-from workbench.model.duration_text import TimeUnit, duration_text
-from workbench.model.number_text import number_text
+from workbench.model.number_text import TimeUnit, duration_text, number_text
 from workbench.model.topology import Topology
 
 if TYPE_CHECKING:

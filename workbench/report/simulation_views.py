@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.evaluate.metric import View
 from workbench.model.counted import counted
-from workbench.model.duration_text import TimeUnit, time_unit
+from workbench.model.number_text import TimeUnit, time_unit
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.gantt import draw_gantt
 from workbench.report.html import render

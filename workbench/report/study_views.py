@@ -11,8 +11,7 @@ import orjson
 
 from workbench.evaluate.metric import Metric, View
 from workbench.model.counted import counted
-from workbench.model.duration_text import time_unit
-from workbench.model.number_text import number_text
+from workbench.model.number_text import number_text, time_unit
 from workbench.report.html import render
 from workbench.report.intervals import DrawnInterval, draw_intervals
 from workbench.report.lines import draw_lines

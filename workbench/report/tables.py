@@ -16,12 +16,12 @@ from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
 from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
-from workbench.evaluate.switch_changes import SwitchChange
+from workbench.evaluate.switch_sharing import SwitchChange
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted, quoted
 from workbench.model.explanation import Explanation
-from workbench.model.gpu_variables import shell_line
+from workbench.model.gpu_annotation import shell_line
 from workbench.model.links import suspicious_links
 from workbench.model.machine_parts import near_lines
 from workbench.model.name_list import name_list

@@ -18,8 +18,8 @@ from workbench.evaluate.provenance import record_provenance
 from workbench.model.asked import snapshot_of
 from workbench.model.clock import EventQueue, VirtualClock
 from workbench.model.counted import counted
-from workbench.model.duration_text import duration_text, instant_text
 from workbench.model.job_log import JobLog
+from workbench.model.number_text import duration_text, instant_text
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working

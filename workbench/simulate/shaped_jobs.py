@@ -12,7 +12,7 @@ from workbench.evaluate.cost import ParallelShape, TrainingModel
 from workbench.evaluate.cost.checks import positive, whole
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
-from workbench.model.published_shape import PublishedShape
+from workbench.model.job_log import PublishedShape
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.simulate.job import SimulatedJob
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.errors import InputError
 from workbench.evaluate.whatif.cluster_edits import AddNodes, MakeReady, NodesEdit, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Edit
-from workbench.model.node_keys import CORDON_TAINT, NOT_READY_TAINTS
+from workbench.model.labels import CORDON_TAINT, NOT_READY_TAINTS
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.topology.draft import ROOT, Change, Draft, Item

@@ -1,4 +1,7 @@
-"""`Follower`: a live cluster as it is now, read in the background for a widget."""
+"""`Follower`: a live cluster as it is now, read in the background for a widget.
+
+`Replay` is a recording in its place, which goes from one of its moments to another.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,12 @@ from workbench.model.scenario import Scenario
 from workbench.widgets.messages import one_line
 
 if TYPE_CHECKING:
-    from workbench.live import JobRow, LiveView
+    from workbench.live import JobRow, LiveView, Recording
 
-__all__ = ["ClusterMoment", "Follower"]
+__all__ = ["ClusterMoment", "Follower", "Replay"]
 
 #: Seconds from the first of some changes until the page hears of them: changes come in bursts.
 _BURST_S = 0.25
-
 #: Seconds between two looks at whether the cluster still answers.
 _LOOK_S = 0.5
 
@@ -105,3 +107,38 @@ class Follower:
     def _look(self) -> ClusterMoment:
         now = datetime.now().strftime("%H:%M:%S")
         return ClusterMoment(now, self._view.scenario(), self._view.jobs(ask_policy=True))
+
+
+class Replay:
+    """The moments of a recording, with what `Follower` has for a cluster that is followed.
+
+    Parameters
+    ----------
+    recording : Recording
+    name : str
+        Name of the file.
+    """
+
+    trouble = ""
+
+    def __init__(self, recording: Recording, name: str) -> None:
+        self._recording = recording
+        self.name = name
+        #: When each moment was.
+        self.clocks = recording.clocks
+        self.first = self.seek(0)
+
+    def start(self, told: Callable[[], None]) -> None:
+        """Do nothing: a recording does not change by itself."""
+
+    def take(self) -> None:
+        """Return None: there is never a newer moment."""
+
+    def seek(self, step: int) -> ClusterMoment:
+        """The moment with a number, from 0; an `InputError` if there is none."""
+        self._recording.seek(step)
+        recording = self._recording
+        return ClusterMoment(self.clocks[step], recording.scenario(), recording.jobs(ask_policy=True), step)
+
+    def close(self) -> None:
+        """Do nothing: no connection is open."""

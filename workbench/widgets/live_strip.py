@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
 from workbench.objects.fields import shown
-from workbench.widgets.follower import ClusterMoment, Follower
+from workbench.widgets.follower import ClusterMoment, Follower, Replay
 from workbench.widgets.panel import STATIC, Panel
-from workbench.widgets.replay import Replay
 
 if TYPE_CHECKING:
     from workbench.live import JobRow

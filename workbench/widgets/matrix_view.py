@@ -16,7 +16,7 @@ from workbench.formats.matrix import read_matrix_content
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import BestGpus, best_gpus
 from workbench.model.counted import counted
-from workbench.model.gpu_variables import chosen_environment, shell_line
+from workbench.model.gpu_annotation import chosen_environment, shell_line
 from workbench.model.links import suspicious_links
 from workbench.model.machine_parts import near_lines
 from workbench.model.notice import texts_of

@@ -30,11 +30,10 @@ from workbench.topology.history import Beside
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
-from workbench.widgets.follower import ClusterMoment, Follower
+from workbench.widgets.follower import ClusterMoment, Follower, Replay
 from workbench.widgets.live_strip import LiveStrip
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.panel import Panel
-from workbench.widgets.replay import Replay
 from workbench.widgets.restarts import LostJobRestarts
 from workbench.widgets.scenario_bar import ScenarioBar
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners import kueue_values as read
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot
 from workbench.policies.kueue.values import Replacement
 

@@ -28,7 +28,7 @@ from workbench.model.switch_book import SwitchBook
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED, SwitchStates
 from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
-from workbench.policies.switch_affinity.annotations import (
+from workbench.policies.switch_affinity.pods_of_plan import (
     annotations_of,
     marks_of,
 )

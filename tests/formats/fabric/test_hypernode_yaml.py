@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
 from workbench.formats.fabric.hypernode_yaml import NAME, cluster_names, write_open_patterns
 from workbench.formats.fabric.registry import get_format
-from workbench.formats.node_manifests import node_manifests
+from workbench.formats.fabric.writing import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement

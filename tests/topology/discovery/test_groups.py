@@ -4,7 +4,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.topology.discovery.groups import linked_groups
+from workbench.topology.discovery.result import linked_groups
 
 fabrics = st.dictionaries(st.sampled_from("abcdefgh"), st.sets(st.integers(0, 9).map(str), max_size=4))
 

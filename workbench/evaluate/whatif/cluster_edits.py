@@ -12,9 +12,16 @@ import numpy as np
 from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
-from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
+from workbench.model.labels import (
+    CORDON_TAINT,
+    HOSTNAME_LABEL,
+    NODE_NAME_FIELD,
+    NOT_READY_TAINTS,
+    NodeLabels,
+    NodeTaints,
+    Taint,
+)
 from workbench.model.name_list import name_list
-from workbench.model.node_keys import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import DomainSpec, Topology

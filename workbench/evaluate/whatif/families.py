@@ -36,8 +36,7 @@ from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWe
 from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, TopologyConstraint
-from workbench.model.labels import Taint
-from workbench.model.node_keys import CORDON_TAINT, NOT_READY_TAINTS
+from workbench.model.labels import CORDON_TAINT, NOT_READY_TAINTS, Taint
 from workbench.model.placement import Placement
 from workbench.model.resources import PODS
 from workbench.model.snapshot import Queue

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.switch_changes import after_session
+from workbench.evaluate.switch_sharing import after_session
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
 from workbench.evaluate.whatif.effect import Effect

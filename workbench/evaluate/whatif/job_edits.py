@@ -12,10 +12,9 @@ import numpy as np
 from workbench.evaluate.whatif.edit import Edit, EditedSession, every_role
 from workbench.model.counted import counted
 from workbench.model.extras import VolcanoMemory
-from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, needed_of_jobs
+from workbench.model.gang import Gang, MemberJob, Role, SubGroup, TopologyConstraint, lower_minimum, needed_of_jobs
 from workbench.model.kube_group import KubeGroup
 from workbench.model.labels import NodeFilter, Requirement, Taint, Toleration
-from workbench.model.lower_minimum import lower_minimum
 from workbench.model.resources import PODS
 
 __all__ = [

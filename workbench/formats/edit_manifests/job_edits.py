@@ -11,7 +11,7 @@ from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.model.counted import counted
-from workbench.model.lower_minimum import lower_minimum
+from workbench.model.gang import lower_minimum
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
-from workbench.model.node_keys import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS, PRESSURE_TAINTS
+from workbench.model.labels import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS, PRESSURE_TAINTS
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
 from workbench.objects.fields import shown
 from workbench.objects.hypernode import read_hypernode

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.patterns import exact_patterns
-from workbench.formats.fabric.writing import listed, losses_beside, shape_of
-from workbench.formats.node_manifests import node_manifests
+from workbench.formats.fabric.writing import listed, losses_beside, node_manifests, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot

@@ -13,11 +13,9 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Written
-from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
-from workbench.formats.node_manifests import node_manifests
+from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, node_manifests, shape_of
 from workbench.formats.write_manifests import to_yaml
-from workbench.model.labels import NODE_NAME_FIELD
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL, NODE_NAME_FIELD
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode

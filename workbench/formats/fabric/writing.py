@@ -1,10 +1,11 @@
-"""Helpers of all topology writers: a snapshot's HyperNode tree as lists, and what a format cannot hold."""
+"""Helpers of all topology writers: a snapshot's HyperNode tree as lists, its nodes as manifests, and what is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from workbench.model.name_list import name_list
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
+from workbench.objects.node import Node, node_manifest
+from workbench.topology.objects_of import nodes_in
 
-__all__ = ["TopologyShape", "listed", "losses_beside", "shape_of"]
+__all__ = ["TopologyShape", "listed", "losses_beside", "node_manifests", "shape_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,3 +143,21 @@ def _odd_gpus(snapshot: ClusterSnapshot) -> int:
     counted = snapshot.allocatable[:, list(snapshot.gpu_columns)].sum(axis=1)
     free = np.bitwise_count(snapshot.gpu_free).sum(axis=1)
     return int((free != counted).sum())
+
+
+def node_manifests(snapshot: ClusterSnapshot, labels: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+    """The manifest of each node of a snapshot, in byte order of the nodes' names.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+        Labels, taints, cordons, addresses and allocatable resources are written; a resource of amount 0 is left out.
+    labels : mapping of str to mapping
+        Further labels by node, which override the snapshot's.
+    """
+    nodes = sorted(nodes_in(snapshot), key=lambda node: node.name.encode())
+    return [node_manifest(_with_labels(node, labels.get(node.name, {}))) for node in nodes]
+
+
+def _with_labels(node: Node, labels: Mapping[str, str]) -> Node:
+    return replace(node, metadata=replace(node.metadata, labels={**node.metadata.labels, **labels}))

@@ -12,10 +12,10 @@ from typing import Any, cast
 import orjson
 
 from workbench.control.admission import Webhooks
+from workbench.control.kinds import check_identity
 from workbench.control.memory_store import MemoryStore
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object
-from workbench.control.stored_form import check_identity
 from workbench.control.visible_devices import with_device_variables
 from workbench.errors import ClusterError, InputError, StoreError
 from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts

@@ -20,8 +20,8 @@ from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.rows import unique_rows
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.free_gpus import gpu_counts
 from workbench.model.gang import Gang
+from workbench.model.gpu_shares import gpu_counts
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.level_tree import Path
 from workbench.policies.kueue.query import PlacementQuery

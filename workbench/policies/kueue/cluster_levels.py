@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 from workbench.policies.kueue.leaves import Leaves

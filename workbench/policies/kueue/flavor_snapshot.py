@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.model.labels import NodeLabels, NodeTaints
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL, NodeLabels, NodeTaints
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id

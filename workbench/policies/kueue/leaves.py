@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.value import Value
 from workbench.policies.kueue.level_tree import LevelTree, Path
 

@@ -1,9 +1,12 @@
-"""`DiscoveryResult`: the HyperNodes that one round of a topology discovery source has found."""
+"""`DiscoveryResult`: the HyperNodes that one round of a topology discovery source has found.
+
+`linked_groups` groups switches that have attached nodes or switches in common.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -12,7 +15,7 @@ from workbench.model.release import Release
 from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
-__all__ = ["DiscoveryResult", "discovered", "short_code"]
+__all__ = ["DiscoveryResult", "discovered", "linked_groups", "short_code"]
 
 #: The letters of Kubernetes' random names: no vowels, so that no word arises.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -87,3 +90,40 @@ def short_code(*parts: object) -> str:
         number, letter = divmod(number, len(_LETTERS))
         letters.append(_LETTERS[letter])
     return "".join(letters)
+
+
+def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """Group switches that share an attached node or switch, directly or through other switches.
+
+    Parameters
+    ----------
+    members : mapping of str to collection of str
+        Names of the nodes or switches attached to each switch.
+
+    Returns
+    -------
+    list of list of str
+        Each switch in one group; groups by their smallest switch, switches in byte order.
+    """
+    switches_of: dict[str, list[str]] = {}
+    for switch, below in members.items():
+        for member in below:
+            switches_of.setdefault(member, []).append(switch)
+    groups = []
+    seen: set[str] = set()
+    asked: set[str] = set()
+    for first in sorted(members, key=str.encode):
+        if first in seen:
+            continue
+        seen.add(first)
+        group = [first]
+        for switch in group:  # grows while it is walked
+            for member in members[switch]:
+                if member in asked:
+                    continue
+                asked.add(member)
+                new = [other for other in switches_of[member] if other not in seen]
+                seen.update(new)
+                group += new
+        groups.append(sorted(group, key=str.encode))
+    return groups

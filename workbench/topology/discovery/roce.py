@@ -14,8 +14,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_maps, get_text, wrong
 from workbench.objects.names import as_subdomain, is_subdomain
-from workbench.topology.discovery.groups import linked_groups
-from workbench.topology.discovery.result import DiscoveryResult, discovered, short_code
+from workbench.topology.discovery.result import DiscoveryResult, discovered, linked_groups, short_code
 
 __all__ = ["SOURCE", "VERSION", "RoceLink", "discover_roce", "read_roce_links"]
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.objects.fields import get_text, wrong
-from workbench.topology.discovery.groups import linked_groups
-from workbench.topology.discovery.result import DiscoveryResult, discovered
+from workbench.topology.discovery.result import DiscoveryResult, discovered, linked_groups
 
 __all__ = ["SOURCE", "UfmPort", "discover_ufm", "read_ufm_ports"]
 

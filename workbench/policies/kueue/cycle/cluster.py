@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from workbench.model.kueue import Flavor, PodSet
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, PodSetAdmission, QueuedWorkload
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.value import Working
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
 from workbench.policies.kueue.gates import Gates

@@ -12,8 +12,7 @@ from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology
 from workbench.model.kueue_queues import ClusterQueue, PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest
-from workbench.model.labels import NodeLabels
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL, NodeLabels
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
