@@ -1,7 +1,7 @@
 """The annotation that tells the node agent a pod's GPUs: how it is written and read, and what a container sees of it.
 
-Koordinator's name and form, which every policy with GPUs writes (docs/adr/0020-vendor-words-in-the-model.md). Environment
-variables give a program some GPUs of a machine.
+Koordinator's name and form, which every policy with GPUs writes (docs/adr/0020-vendor-words-in-the-model.md).
+Environment variables give a program some GPUs of a machine.
 """
 
 from __future__ import annotations

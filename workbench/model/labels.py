@@ -1,4 +1,4 @@
-"""Node labels and taints, the keys that Kubernetes itself uses, and the conditions that pods and HyperNodes put on them.
+"""Node labels and taints, the keys that Kubernetes uses, and the conditions that pods and HyperNodes put on them.
 
 Labels are stored by column (one integer code per node and label key), so that a condition is evaluated for all nodes of
 a cluster at once. The operators are those of Kubernetes label selectors and node affinity.

@@ -20,10 +20,10 @@ __all__ = [
     "MIN_MEMBER_ANNOTATION",
     "QUEUE_ANNOTATION",
     "Deployment",
+    "ReplicaOwner",
     "min_member_notes",
     "min_member_of",
     "read_deployment",
-    "ReplicaOwner",
     "read_replica_owner",
     "scheduler_notes",
 ]

@@ -28,12 +28,12 @@ from workbench.model.switch_book import SwitchBook
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED, SwitchStates
 from workbench.policies.contract import Policy
 from workbench.policies.registry import get_policy
+from workbench.policies.switch_affinity.job_kind import invalid_label
+from workbench.policies.switch_affinity.new_job import place_new_job
 from workbench.policies.switch_affinity.pods_of_plan import (
     annotations_of,
     marks_of,
 )
-from workbench.policies.switch_affinity.job_kind import invalid_label
-from workbench.policies.switch_affinity.new_job import place_new_job
 from workbench.policies.switch_affinity.table import Plan, Switches
 from workbench.simulate.timeline import Timeline
 

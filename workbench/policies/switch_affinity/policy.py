@@ -31,11 +31,11 @@ from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
-from workbench.policies.switch_affinity.pods_of_plan import annotations_of, marks_of, nodes_by_rank
 from workbench.policies.switch_affinity.explaining import tell
 from workbench.policies.switch_affinity.job import SwitchJob
 from workbench.policies.switch_affinity.job_kind import DEFAULT_MAX_SHARED, LABELS, invalid_label
 from workbench.policies.switch_affinity.new_job import place_new_job, place_single_layer
+from workbench.policies.switch_affinity.pods_of_plan import annotations_of, marks_of, nodes_by_rank
 from workbench.policies.switch_affinity.rescheduling import reschedule
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 from workbench.policies.switch_affinity.version_1_0 import OpenSwitches, place_1_0, replace_1_0
