@@ -153,16 +153,16 @@ class NodeLabels(Value):
         The names of the nodes in `names` can be matched too, as the field metadata.name.
         """
         n = len(rows)
-        codes: dict[str, npt.NDArray[np.int32]] = {}
+        codes: dict[str, list[int]] = {}
         seen: dict[str, dict[str, int]] = {}
         for i, row in enumerate(rows):
             for key, value in row.items():
                 if key not in codes:
-                    codes[key] = np.full(n, -1, dtype=np.int32)
+                    codes[key] = [-1] * n
                     seen[key] = {}
                 values = seen[key]
                 codes[key][i] = values.setdefault(value, len(values))
-        columns = {key: (column, tuple(seen[key])) for key, column in codes.items()}
+        columns = {key: (np.array(column, dtype=np.int32), tuple(seen[key])) for key, column in codes.items()}
         columns[NODE_NAME_FIELD] = (np.arange(n, dtype=np.int32), tuple(names))
         for column, _ in columns.values():
             column.flags.writeable = False

@@ -103,7 +103,7 @@ class RunningIndex:
         """The index after some of its pods got another node index; `moved` holds their successors by the pods' ids."""
 
         def followed(pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
-            return tuple([moved.get(id(pod), pod) for pod in pods])
+            return tuple(map(moved.get, map(id, pods), pods))
 
         return RunningIndex(
             {key: followed(pods) for key, pods in self.gangs.items()},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 
 from workbench.model.extras import GpuGroup
 from workbench.model.pod_rules import NO_RULES, PodRules
@@ -73,10 +72,7 @@ class RunningPod:
 
     def on(self, node: int) -> RunningPod:
         """The same pod on the node of another index."""
-        # Thousands of pods at once follow nodes that are renumbered; dataclasses.replace takes twice as long.
-        namespace, name, _, *others = _FIELDS(self)
-        return RunningPod(namespace, name, node, *others)
-
-
-#: The values of all fields of a pod, in order.
-_FIELDS = attrgetter(*(each.name for each in fields(RunningPod)))
+        # Thousands of pods at once follow nodes that are renumbered; dataclasses.replace takes ten times as long.
+        moved = object.__new__(RunningPod)
+        moved.__dict__.update(self.__dict__, node=node)
+        return moved
