@@ -13,6 +13,7 @@ import gc
 import os
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ import tests.profiles  # noqa: F401  (registers them)
 
 #: Folders whose tests share a server.
 _LOTS = ("tests/browser/", "tests/controlplane/")
+
+#: Modules that keep what is registered while the program runs.
+_REGISTRIES = ("workbench.policies.registry", "workbench.simulate.disciplines", "workbench.evaluate.metric_table")
 
 PUBLIC_DATA = Path(os.environ.get("WORKBENCH_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -46,6 +50,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Nothing that a test registers outlives it: a later one would find a policy, a discipline or a metric too many."""
+    tables = [vars(sys.modules[name])["_registered"] for name in _REGISTRIES if name in sys.modules]
+    kept = [dict(table) for table in tables]
+    result = yield
+    for table, before in zip(tables, kept):
+        if table != before:
+            table.clear()
+            table.update(before)
+    return result
 
 
 @pytest.hookimpl(optionalhook=True)

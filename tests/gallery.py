@@ -147,8 +147,7 @@ def main(names: list[str]) -> int:
                         if not names or f"{widget}-{size}" in names or f"{widget}-{size}-{theme}" in names:
                             _take(browser, server, widget, size, theme)
         finally:
-            server.process.terminate()
-            server.process.wait(timeout=30)
+            server.stop()
     return 0
 
 

@@ -88,7 +88,7 @@ def exported_csv() -> str:
     comparer = PlacementComparer(Scenario(SNAPSHOT, tuple(GANGS), {}), ["gang", "spread"])
     try:
         ask(comparer, "state")
-        comparer.wait(20)
+        comparer.wait(60)
         return str(ask(comparer, "export", kind="csv")["text"])
     finally:
         comparer.close()

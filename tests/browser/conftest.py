@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.chromium import launched, missing
-from tests.browser.lab import Server, start_lab
+from tests.browser.lab import PATIENCE_MS, Server, start_lab
 from tests.browser.watched import Watched
 from tests.controlplane.conftest import control_plane, live  # noqa: F401 - fixtures
 
@@ -56,6 +56,7 @@ class Offline(Watched):
 def offline(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Offline]:
     """A fresh page of 1300 x 900 pixels, once in each theme."""
     context = chromium.new_context(viewport={"width": 1300, "height": 900}, color_scheme=request.param)
+    context.set_default_timeout(PATIENCE_MS)
     yield Offline(context.new_page())
 
 
@@ -64,5 +65,4 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One JupyterLab for all browser tests."""
     server = start_lab(tmp_path_factory.mktemp("lab"))
     yield server
-    server.process.terminate()
-    server.process.wait(timeout=30)
+    server.stop()

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.browser.watched import Watched
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What every page load may wait for on a busy machine.
-PATIENCE_MS = 40_000
+#: What a page waits for at most, on a busy machine.
+PATIENCE_MS = int(1000 * PATIENCE_S)
 
 _KERNEL = """
 async (code) => {
@@ -49,6 +50,15 @@ class Server:
     url: str
     folder: Path
 
+    def stop(self) -> None:
+        """End it and its kernels; one that is busy with something else is killed."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
 
 def start_server(folder: Path, command: Sequence[str], ready: str) -> Server:
     """Start a server on a free port and wait until it answers.
@@ -62,9 +72,6 @@ def start_server(folder: Path, command: Sequence[str], ready: str) -> Server:
     ready : str
         Path that answers when the server is up.
     """
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
     own = folder / "jupyter-home"
     settings = own / "lab" / "settings"
     settings.mkdir(parents=True, exist_ok=True)
@@ -80,25 +87,36 @@ def start_server(folder: Path, command: Sequence[str], ready: str) -> Server:
         "JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces"),
         "IPYTHONDIR": str(own / "ipython"),
     }
-    with (folder / "log.txt").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *(part.format(port=port) for part in command)],
-            cwd=folder,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=environment,
-        )
-    url = f"http://127.0.0.1:{port}"
-    for _ in range(300):
-        if process.poll() is not None:
-            break
+    # Somebody else may take the port before the server does.
+    for _ in range(5):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        with (folder / "log.txt").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *(part.format(port=port) for part in command)],
+                cwd=folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+            )
+        server = Server(process, f"http://127.0.0.1:{port}", folder)
+        if _answers(server, ready):
+            return server
+        server.stop()
+    raise RuntimeError(f"the server did not come up: {(folder / 'log.txt').read_text()[-2000:]}")
+
+
+def _answers(server: Server, path: str) -> bool:
+    """Wait until a server answers; False where its process has ended."""
+    give_up = time.monotonic() + PATIENCE_S
+    while server.process.poll() is None and time.monotonic() < give_up:
         try:
-            with urllib.request.urlopen(url + ready, timeout=5):
-                return Server(process, url, folder)
+            with urllib.request.urlopen(server.url + path, timeout=10):
+                return server.process.poll() is None
         except OSError:
             time.sleep(0.2)
-    process.kill()
-    raise RuntimeError(f"the server did not come up: {(folder / 'log.txt').read_text()[-2000:]}")
+    return False
 
 
 def start_lab(folder: Path) -> Server:
@@ -200,6 +218,7 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
 def open_page(browser: Browser, server: Server, name: str, theme: str = "light") -> Notebook:
     """Open a notebook of the server's folder in a fresh page; one that is open already shares its kernel."""
     context = browser.new_context(viewport={"width": 1500, "height": 1000}, color_scheme=theme)  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     notebook = Notebook(page, server, name)
     notebook.cut_off(server.url, "data:", "blob:")

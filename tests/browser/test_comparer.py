@@ -185,7 +185,7 @@ def saved_by(panel, button, count):
 
     panel.page.on("download", keep)
     panel.get_by_role("button", name=button, exact=True).click()
-    for _ in range(100):
+    for _ in range(PATIENCE_MS // 100):
         if len(came) >= count:
             break
         panel.page.wait_for_timeout(100)

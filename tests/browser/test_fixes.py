@@ -28,7 +28,6 @@ def test_a_fix_is_tried_and_undone_and_why_stays_open(chromium, lab: Server, tmp
     notebook.page.set_viewport_size({"width": 1366, "height": 2000})
     notebook.run(0)
     panel = notebook.panel("comparer")
-    panel.page.set_default_timeout(8000)
     notebook.run(1)
     shown = compared_again(panel, 0)
     pending = panel.locator("td.wb-pending").first

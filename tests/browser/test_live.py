@@ -9,8 +9,8 @@ import pytest
 from tests.browser.lab import PATIENCE_MS, Notebook, Server, open_notebook
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job
 from tests.controlplane.live import Live
-from tests.controlplane.server import until
 from tests.live.test_recording import recorded
+from tests.waiting import until
 from workbench.live.kubernetes.apply import apply
 
 pytestmark = pytest.mark.browser

@@ -269,7 +269,7 @@ def test_every_size_can_be_read(chromium, lab: Server, theme: str):
     for index, (n, (group, k)) in enumerate(sizes.items()):
         notebook.run(index)
         panel = notebook.page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".wb-matrix[data-ready=true]")
-        panel.wait_for(state="visible", timeout=40_000)
+        panel.wait_for(state="visible", timeout=PATIENCE_MS)
         panel.get_by_label("k", exact=True).fill(str(k))
         panel.get_by_label("k", exact=True).press("Enter")
         # Until the answer is drawn the page still shows the question before, its check boxes too.

@@ -23,12 +23,12 @@ def voila(tmp_path):
         "/voila/static/voila.js",
     )
     yield server
-    server.process.terminate()
-    server.process.wait(timeout=30)
+    server.stop()
 
 
 def test_the_workbench_draws_and_compares_as_a_page(chromium, voila):
     context = chromium.new_context(viewport={"width": 1500, "height": 1000})
+    context.set_default_timeout(PATIENCE_MS)
     notebook = Notebook(context.new_page(), voila, "workbench")
     notebook.cut_off(voila.url, "data:", "blob:")
     notebook.page.goto(voila.url, timeout=PATIENCE_MS)

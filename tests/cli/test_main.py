@@ -197,7 +197,7 @@ def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     )
     assert process.stdout is not None and process.stdout.readline() == "running\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert err == "workbench: interrupted\n"
     assert [p.name for p in tmp_path.iterdir()] == ["cluster.yaml"]

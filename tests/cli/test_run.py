@@ -169,7 +169,7 @@ def test_ctrl_c_stops_between_two_steps_and_leaves_a_store(cluster: Path, tmp_pa
     assert process.stderr is not None and "a cluster refuses" in process.stderr.readline()
     assert "nonsense is unknown and not read" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "stopped at" in err and str(store) in err
     stopped = json.loads(out)["now"]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.controlplane.kubeconfigs import kubeconfig
-from tests.controlplane.server import ControlPlane, until
+from tests.controlplane.server import ControlPlane
+from tests.waiting import until
 from workbench.control.kinds import api_path
 from workbench.control.kubelets import Behaviour
 from workbench.live.kubernetes.configuration import cluster_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +12,10 @@ from typing import Any
 
 import httpx
 
+from tests.waiting import until
 from workbench.live.kubernetes.control_plane import ControlPlaneProcesses, start_control_plane
 
-__all__ = ["ControlPlane", "started", "until"]
-
-#: Seconds to wait for what the server does in its own time.
-_PATIENCE_S = 120.0
+__all__ = ["ControlPlane", "started"]
 
 #: Groups of users by name. The administrator may do anything, the others what RBAC gives to them.
 _USERS = {"admin": "system:masters", "reader": "readers", "operator": "operators"}
@@ -115,12 +112,3 @@ def started(folder: Path) -> Iterator[ControlPlane]:
         yield ControlPlane(plane)
     finally:
         plane.stop()
-
-
-def until(holds: Any, what: str) -> None:
-    """Wait until `holds` returns true; fails after two minutes."""
-    give_up = time.monotonic() + _PATIENCE_S
-    while not holds():
-        if time.monotonic() > give_up:
-            raise AssertionError(f"waited {_PATIENCE_S:g} s for {what}")
-        time.sleep(0.05)

@@ -7,7 +7,6 @@ stores (or would store) is compared. Cases that no object can be made of are lis
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from tests.conformance.runners.volcano_jobs_asserts import includes, same
 from tests.controlplane.live import Live
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -93,13 +93,18 @@ def queues(live: Live, wanted: Mapping[str, Mapping[str, Any]]) -> Iterator[None
 
 def asked(live: Live, method: str, path: str, data: Any, allowed: bool = True) -> Any:
     """The answer of the API server to an object that it need not keep; fails where the verdict is another."""
-    for _ in range(30):
-        status, answer = live.plane.ask(method, path, data, dryRun="All")
-        if (status in (200, 201)) == allowed:
-            return answer
-        # The admission server learns of queues and namespaces a moment later.
-        time.sleep(0.1)
-    raise AssertionError(f"{status}: {answer.get('message')}")
+    found: list[Any] = []
+
+    def decided() -> bool:
+        found[:] = live.plane.ask(method, path, data, dryRun="All")
+        return (found[0] in (200, 201)) == allowed
+
+    # The admission server learns of queues and namespaces a moment later.
+    try:
+        until(decided, "the verdict", 0.1)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {found[0]}: {found[1].get('message')}") from None
+    return found[1]
 
 
 def assert_told(answer: Any, want: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.controlplane.kubeconfigs import kubeconfig
-from tests.controlplane.server import ControlPlane, until
+from tests.controlplane.server import ControlPlane
+from tests.waiting import until
 from workbench.control.kinds import Ref
 from workbench.errors import InternalError, StoreError
 from workbench.live.kubernetes.api_store import ApiStore

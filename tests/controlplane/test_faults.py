@@ -11,7 +11,8 @@ import pytest
 
 from tests.controlplane.faults import Schedule, prepare
 from tests.controlplane.live import Live
-from tests.controlplane.server import ControlPlane, started, until
+from tests.controlplane.server import ControlPlane, started
+from tests.waiting import until
 from workbench.control.kinds import api_path
 from workbench.errors import ClusterError
 from workbench.live.kubernetes import lease as lease_module
@@ -75,7 +76,7 @@ def held(live: Live, lease: Lease, work: Work, errors: list[BaseException]) -> t
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in (("DURATION_S", 3.0), ("RENEW_DEADLINE_S", 1.0), ("RETRY_S", 0.1)):
+    for name, seconds in (("DURATION_S", 6.0), ("RENEW_DEADLINE_S", 4.0), ("RETRY_S", 0.1)):
         monkeypatch.setattr(lease_module, name, seconds)
 
 
@@ -93,11 +94,11 @@ def test_one_of_two_works_and_the_other_follows_at_once_when_it_ends(live: Live)
     time.sleep(0.5)
     assert not second.started.is_set() and holder(live, "a") == "first"
     first.stop()
-    one.join(20)
+    one.join(60)
     until(second.started.is_set, "the second to work")
     assert first.closed and holder(live, "a") == "second"
     second.stop()
-    two.join(20)
+    two.join(60)
     assert not errors and holder(live, "a") == ""
 
 
@@ -113,7 +114,7 @@ def test_a_holder_that_was_killed_is_followed_when_its_time_is_over_whatever_its
     thread = held(live, Lease("default", "b", "next"), work, errors)
     until(work.started.is_set, "the next to work")
     work.stop()
-    thread.join(20)
+    thread.join(60)
     assert not errors
 
 
@@ -137,7 +138,7 @@ def test_who_loses_the_lease_stops(live: Live) -> None:
 
     thief = threading.Thread(target=renew, daemon=True)
     thief.start()
-    thread.join(30)
+    thread.join(60)
     give_up.set()
     thief.join()
     assert work.closed and "thief holds it" in str(errors[0])

@@ -16,7 +16,8 @@ import yaml
 
 from tests.cli.conftest import Run
 from tests.controlplane.live import Live
-from tests.controlplane.server import ControlPlane, until
+from tests.controlplane.server import ControlPlane
+from tests.waiting import until
 from workbench.control.kinds import api_path
 from workbench.live.kubernetes.clusters import made_clusters
 from workbench.live.kubernetes.control_plane import _free_ports

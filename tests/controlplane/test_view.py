@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.controlplane.faults import GPUS, RACKS, WIDTH, job
 from tests.controlplane.live import Live
-from tests.controlplane.server import until
+from tests.waiting import PATIENCE_S, until
+from workbench.errors import InputError
 from workbench.live import LiveView, Recording, take_snapshot
 from workbench.live.kubernetes.apply import apply
 from workbench.model.snapshot import ClusterSnapshot
@@ -88,30 +88,41 @@ def test_each_change_of_a_job_is_a_line(live: Live) -> None:
     for line in process.stdout:
         if line.strip() == "default/a: gone":
             break
-    process.send_signal(2)
-    _, said = process.communicate(timeout=60)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0 and "Traceback" not in said, said
     assert all(line.startswith("default/a: ") for line in lines)
 
 
 def test_what_is_watched_is_recorded(live: Live, tmp_path: Path, run: Run) -> None:
     file = tmp_path / "session.jsonl"
-    watched = ("live", "watch", "--kubeconfig", str(live.config), "--for", "6", "--record", str(file))
-    found: list[Any] = []
-    following = threading.Thread(target=lambda: found.append(run(*watched)))
-    following.start()
+    watched = ("live", "watch", "--kubeconfig", str(live.config), "--record", str(file))
+    process = subprocess.Popen([sys.executable, "-m", "workbench", *watched], stderr=subprocess.PIPE, text=True)
     until(lambda: file.exists() and file.read_bytes().count(b"\n") >= 2, "the recording to begin")
     apply(live.writer, [job("a", 2, GPUS)])
     live.until(lambda: live.job_phases().get("a") == "Running", "a to run")
-    following.join(60)
-    assert found[0].status == 0, found[0].err
+
+    def kept() -> bool:
+        try:
+            recording = Recording.read(file)
+        except InputError:
+            # It is being written.
+            return False
+        recording.seek(len(recording.clocks) - 1)
+        with LiveView(kubeconfig=live.config) as view:
+            return recording.jobs() == view.jobs()
+
+    until(kept, "the recording to hold it", 0.2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
     recording = Recording.read(file)
     assert recording.jobs() == []
     recording.seek(len(recording.clocks) - 1)
     with LiveView(kubeconfig=live.config) as view:
         assert recording.jobs() == view.jobs()
         assert _running(recording.snapshot) == _running(view.snapshot)
-    again = run(*watched)
+    again = run(*watched, "--for", "1")
     assert (again.status, again.err.count("\n")) == (2, 1) and "--record" in again.err
 
 
@@ -125,6 +136,6 @@ def test_the_notebook_works_with_a_cluster(live: Live, monkeypatch: pytest.Monke
     for name, value in (("PYTHONPATH", str(root)), ("KUBECONFIG", str(live.config)), ("WORKBENCH_CONTEXT", "test")):
         monkeypatch.setenv(name, value)
     notebook = nbformat.read(root / "notebooks" / "08_live_cluster.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(root / "notebooks")}}).execute()
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(root / "notebooks")}}).execute()
     shown = {cell.id: str(cell.get("outputs")) for cell in notebook.cells}
     assert "nodes: 16, running pods: 2, gangs that wait: 1" in shown["read"] and "default/wide" in shown["why"]

@@ -6,12 +6,12 @@ import dataclasses
 import math
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
 
 from workbench._core import bottleneck as kernel
+from workbench.cancel import Token
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
 
@@ -210,15 +210,18 @@ def hard_machine(n=300):
 def test_control_c_ends_a_long_search():
     solver = BottleneckSolver(hard_machine())
 
+    searching, token = threading.Event(), Token()
+    token.tick = searching.set
+
     def interrupt():
-        time.sleep(0.3)
-        signal.raise_signal(signal.SIGINT)
+        if searching.wait(60):
+            signal.raise_signal(signal.SIGINT)
 
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     thread = threading.Thread(target=interrupt)
     try:
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), token.watched():
+            thread.start()
             # Unstructured noise: hours of clique search.
             solver.solve((1 << 300) - 1, 40)
     finally:

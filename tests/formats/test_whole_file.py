@@ -192,7 +192,7 @@ def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path, given: str) -> 
         reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         try:
             check_writable(tmp_path / given)
-            pool.submit(write_whole, tmp_path / given, "new").result(timeout=10)
+            pool.submit(write_whole, tmp_path / given, "new").result(timeout=60)
             assert stat.S_ISFIFO(pipe.stat().st_mode)
             assert os.read(reader, 10) == b"new"
         finally:

@@ -75,6 +75,6 @@ def test_passwords_are_not_sent_over_http(source: str) -> None:
     assert "hush" not in str(caught.value)
     for encrypted in ("https://127.0.0.1:1/links", "http://127.0.0.1:1/links"):
         settings = DiscoverySource(source, True, config={"endpoint": encrypted})
-        asks[source](settings, secret("x")).exception(timeout=20)
+        asks[source](settings, secret("x")).exception(timeout=60)
     settings = DiscoverySource(source, True, config={"endpoint": "http://127.0.0.1:1/links"})
-    told[source](settings, secret("x")).exception(timeout=20)
+    told[source](settings, secret("x")).exception(timeout=60)

@@ -30,7 +30,7 @@ def nobody_fetches() -> bool:
     """Whether every fetching thread has ended, now or soon."""
     threads = [thread for thread in threading.enumerate() if thread.name == "workbench-fetch"]
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     return not any(thread.is_alive() for thread in threads)
 
 

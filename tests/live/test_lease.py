@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 
 import httpx
 import pytest
 
+from tests.waiting import PATIENCE_S, until
 from workbench.errors import ClusterError
 from workbench.live.kubernetes import lease as module
 from workbench.live.kubernetes.configuration import Cluster
@@ -21,15 +21,18 @@ class _Server:
 
     def __init__(self) -> None:
         self.lease: dict[str, object] | None = None
-        self.hang = threading.Event()
+        self.writes = 0
+        self.hang, self.hanging = threading.Event(), threading.Event()
         self.over = threading.Event()
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if self.hang.is_set():
-            self.over.wait(20)
+            self.hanging.set()
+            self.over.wait(2 * PATIENCE_S)
         if request.method == "GET":
             return httpx.Response(404) if self.lease is None else httpx.Response(200, json=self.lease)
         self.lease = json.loads(request.content)
+        self.writes += 1
         return httpx.Response(200, json=self.lease)
 
 
@@ -43,7 +46,7 @@ class _Work:
 
     def run(self) -> None:
         # A step that hangs until its requests are ended.
-        self.closed.wait(20)
+        self.closed.wait(2 * PATIENCE_S)
 
     def stop(self) -> None:
         self.stopped.set()
@@ -53,7 +56,8 @@ class _Work:
 
 
 def test_work_ends_by_the_clock_while_a_renewal_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"RENEW_DEADLINE_S": 0.8, "RETRY_S": 0.1, "_REQUEST_S": 0.3}.items():
+    # A deadline that no busy machine reaches, until a renewal hangs.
+    for name, seconds in {"RENEW_DEADLINE_S": 2 * PATIENCE_S, "RETRY_S": 0.05, "_REQUEST_S": 0.2}.items():
         monkeypatch.setattr(module, name, seconds)
     server, work = _Server(), _Work()
     writer = Writer(Cluster("c", "u", "https://cluster.example", lambda: ""), 60.0, httpx.MockTransport(server))
@@ -67,10 +71,11 @@ def test_work_ends_by_the_clock_while_a_renewal_hangs(monkeypatch: pytest.Monkey
 
     holding = threading.Thread(target=hold, daemon=True)
     holding.start()
-    assert work.began.wait(5)
-    time.sleep(0.3)
+    until(lambda: work.began.is_set() and server.writes >= 2, "a renewal")
     server.hang.set()
-    holding.join(10)
+    until(server.hanging.is_set, "a renewal that hangs")
+    monkeypatch.setattr(module, "RENEW_DEADLINE_S", 0.3)
+    holding.join(PATIENCE_S)
     # The server answers to nothing before `over` is set, and closes the work long after the join.
     assert not holding.is_alive() and work.stopped.is_set() and work.closed.is_set()
     server.over.set()

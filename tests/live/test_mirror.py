@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.waiting import PATIENCE_S, until
 from workbench.control.kinds import Ref
 from workbench.errors import ClusterError
 from workbench.live.kubernetes import mirror as module
@@ -45,7 +45,7 @@ class _Server:
         return httpx.Response(200, content=self._silence())
 
     def _silence(self) -> Iterator[bytes]:
-        self.over.wait(20)
+        self.over.wait(PATIENCE_S)
         yield b""
 
 
@@ -54,9 +54,12 @@ def events(*each: Any) -> Callable[[], httpx.Response]:
 
 
 @contextmanager
-def following(server: _Server, authorization: Callable[[], str] = lambda: "") -> Iterator[Mirror]:
+def following(
+    server: _Server, authorization: Callable[[], str] = lambda: "", stopped: threading.Event | None = None
+) -> Iterator[Mirror]:
     cluster = Cluster("test", "jane", "https://cluster.example", authorization)
-    mirror = Mirror(Connection(cluster, 5.0, httpx.MockTransport(server)), ("Node",))
+    mirror = Mirror(Connection(cluster, 60.0, httpx.MockTransport(server)), ("Node",))
+    mirror._stopped = stopped or mirror._stopped
     mirror.start()
     try:
         yield mirror
@@ -65,12 +68,20 @@ def following(server: _Server, authorization: Callable[[], str] = lambda: "") ->
         mirror.close()
 
 
-def until(true: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if true():
-            return
-        time.sleep(0.01)
-    pytest.fail("it did not become true")
+class _Unpaused(threading.Event):
+    """An end that is not waited for: notes the pauses that are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.pauses.append(timeout)
+        return super().wait(0.001)
+
+
+#: Seconds of the pauses after failures in a row.
+GROWING = [0.2 * 2**i for i in range(7)]
 
 
 BROKEN = {
@@ -133,7 +144,7 @@ def test_a_function_that_fails_is_told_and_the_kind_is_listed_anew(monkeypatch: 
         return data
 
     cluster = Cluster("test", "jane", "https://cluster.example", lambda: "")
-    mirror = Mirror(Connection(cluster, 5.0, httpx.MockTransport(server)), ("Node",), keep)
+    mirror = Mirror(Connection(cluster, 60.0, httpx.MockTransport(server)), ("Node",), keep)
     mirror.start()
     try:
         until(lambda: "Node" in mirror.failing or server.begun == 2)
@@ -146,18 +157,21 @@ def test_a_function_that_fails_is_told_and_the_kind_is_listed_anew(monkeypatch: 
 @pytest.mark.parametrize("status", [404, 410, 500])
 def test_a_watch_that_is_refused_is_asked_for_after_pauses_that_grow(status: int) -> None:
     server = _Server(*[lambda: httpx.Response(status)] * 100)
-    with following(server) as mirror:
-        time.sleep(1.0)
-        assert mirror.lost["Node"] >= 2
-        assert server.begun <= 4 and server.lists <= 5
+    stopped = _Unpaused()
+    with following(server, stopped=stopped) as mirror:
+        until(lambda: len(stopped.pauses) >= len(GROWING))
+        assert stopped.pauses[: len(GROWING)] == GROWING
+        assert mirror.lost["Node"] >= len(GROWING)
 
 
 def test_an_expired_watch_is_listed_anew_after_a_pause() -> None:
     expired = {"type": "ERROR", "object": {"kind": "Status", "code": 410}}
     server = _Server(*[events(expired)] * 100)
-    with following(server):
-        time.sleep(1.0)
-        assert server.begun <= 4 and 2 <= server.lists <= 5
+    stopped = _Unpaused()
+    with following(server, stopped=stopped):
+        until(lambda: len(stopped.pauses) >= len(GROWING))
+        assert stopped.pauses[: len(GROWING)] == GROWING
+        assert server.lists >= len(GROWING)
 
 
 def test_a_kind_that_may_be_listed_and_not_watched_is_polled_and_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:

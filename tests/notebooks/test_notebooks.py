@@ -249,7 +249,7 @@ def test_notebook_runs_from_top_to_bottom(path, monkeypatch):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     NotebookClient(
-        notebook, timeout=120, store_widget_state=False, resources={"metadata": {"path": str(NOTEBOOKS)}}
+        notebook, timeout=600, store_widget_state=False, resources={"metadata": {"path": str(NOTEBOOKS)}}
     ).execute()
     shown = {cell.id: _shown(cell) for cell in notebook.cells if cell.cell_type == "code"}
     for cell_id, want in KEY_CELLS[path.name].items():

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.study.small import STUDY, write_small
+from tests.waiting import PATIENCE_S
 from workbench.study import Study
 
 SEEDS = 15
@@ -22,11 +23,38 @@ TEXT = STUDY.replace("seeds: 0-2", f"seeds: 0-{SEEDS - 1}").replace("[fifo, best
 
 HERE = ("--workers", "1")
 
+#: The command, whose last run is never kept: however late its death comes, the study is not over.
+ENDLESS = f"""
+import sys, time
+from workbench.cli import main
+from workbench.study import run as module
+
+keep = module.keep_result
+
+
+def keep_all_but_one(folder, run, summary):
+    while len(list((folder / "runs").glob("*.json"))) >= {2 * SEEDS - 1}:
+        time.sleep(0.1)
+    keep(folder, run, summary)
+
+
+module.keep_result = keep_all_but_one
+sys.exit(main(sys.argv[1:]))
+"""
+
 
 def begin(file: Path, options: tuple[str, ...] = HERE) -> subprocess.Popen[str]:
     """`workbench study run` as a process of its own, in a group of its own as a terminal makes one."""
-    command = [sys.executable, "-m", "workbench", "study", "run", str(file), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    command = [sys.executable, "-c", ENDLESS, "study", "run", str(file), *options]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # What a script starts in its background ignores Ctrl-C, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def wait_for_results(process: subprocess.Popen[str], folder: Path, count: int) -> None:
@@ -36,7 +64,7 @@ def wait_for_results(process: subprocess.Popen[str], folder: Path, count: int) -
 
 
 def gone(children: list[psutil.Process]) -> bool:
-    return not psutil.wait_procs(children, timeout=30)[1]
+    return not psutil.wait_procs(children, timeout=PATIENCE_S)[1]
 
 
 @pytest.mark.slow
@@ -73,7 +101,7 @@ def test_ctrl_c_ends_it_with_one_line_and_keeps_what_is_done(tmp_path: Path) -> 
     wait_for_results(process, tmp_path / "study-results", 3)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (130, "")
     assert [line for line in err.splitlines() if not line.startswith("note: ")] == ["workbench: interrupted"]
     assert gone(children)

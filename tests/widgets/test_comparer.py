@@ -46,7 +46,7 @@ def own_policies(monkeypatch):
 def comparer(said):
     panel = PlacementComparer(workbench.load("datasets/demo"), ["volcano-1.13", "gang"])
     yield panel
-    panel.wait(20)
+    panel.wait(60)
     panel.close()
     panel.wait()
 
@@ -347,7 +347,7 @@ def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
     @workbench.policy("waits")
     def waits(gang, ledger):
         here.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
 
     def hear(event, body):
         said.append({"type": event, "body": body})
@@ -356,9 +356,9 @@ def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
 
     monkeypatch.setattr(comparer, "tell", hear)
     ask(comparer, "choose", chosen=[{"name": "gang"}, {"name": "waits"}])
-    assert here.wait(20) and heard.wait(20)
+    assert here.wait(60) and heard.wait(60)
     go_on.set()
-    comparer.wait(20)
+    comparer.wait(60)
     kinds = [m["type"] for m in said if m["type"] not in ("choices", "cause")]
     assert kinds[-1] == "result" and set(kinds[:-1]) == {"progress"}
 
@@ -378,7 +378,7 @@ def test_work_that_is_cancelled_says_nothing_more(comparer, said):
 
     ask(comparer, "choose", chosen=[{"name": "forever"}])
     assert ask(comparer, "cancel") == {"cancelled": True}
-    comparer.wait(20)
+    comparer.wait(60)
     assert not comparer._worker.busy
     assert "result" not in [m["type"] for m in said] and comparer.comparison is None
 

@@ -12,6 +12,7 @@ import pytest
 
 import workbench
 from tests.live.test_recording import recorded
+from tests.waiting import until
 from tests.widgets.page import ask, refused
 from workbench.control.views import JobRow
 from workbench.errors import ClusterError
@@ -80,11 +81,7 @@ def strip_of(bench: Workbench) -> Any:
 
 
 def wait_for_news(said: list[Any], number: int = 1) -> None:
-    for _ in range(1000):
-        if sum(message["type"] == "news" for message in said) >= number:
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("no news")
+    until(lambda: sum(message["type"] == "news" for message in list(said)) >= number, f"news number {number}")
 
 
 def test_the_first_moment_is_the_scenario_and_later_ones_follow(
@@ -178,7 +175,7 @@ def test_stop_ends_the_thread_and_another_scenario_closes_the_view(bench: Workbe
     strip = strip_of(bench)
     thread = strip._follower._thread
     assert ask(strip, "stop")["rest"] == "stopped"
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive() and view.closed
     ask(bench._bar, "open", text="kind: Node\napiVersion: v1\nmetadata: {name: n}\n", name="n.yaml")
     assert strip not in bench.children

@@ -31,7 +31,7 @@ def waits(folder: Path, pod: dict[str, Any]) -> tuple[int, int, list[str]]:
     (container,) = pod["spec"]["initContainers"]
     environment = {"PATH": f"{folder}:/usr/bin:/bin", **env_of(pod, field="initContainers")}
     done = subprocess.run(
-        container["command"], env=environment, capture_output=True, text=True, timeout=20, check=False
+        container["command"], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stderr == ""
     return done.returncode, int((folder / "clock").read_text()) - START, (folder / "asked").read_text().splitlines()
