@@ -76,8 +76,8 @@ class ObjectChange:
         Deployment, GangRequest, ClusterPart, LevelTopology and TopOwner.
     key : str
         ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its node, of a
-        LevelTopology ``owner/name`` (``kueue/default``); of a GangRequest, ClusterPart and TopOwner its kind, too, as in
-        ``JobSet namespace/name``.
+        LevelTopology ``owner/name`` (``kueue/default``); of a GangRequest, ClusterPart and TopOwner its kind, too
+        (``JobSet namespace/name``).
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
