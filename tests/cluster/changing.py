@@ -181,6 +181,8 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
                 "volcano.sh/task-spec": ["t", "u"],
                 "pod-group.scheduling.sigs.k8s.io": ["x", "g"],
                 "tor-affinity": ["large-model-schema", "normal-schema"],
+                "kueue.x-k8s.io/queue-name": ["q"],
+                "kueue.x-k8s.io/podset": ["main"],
             }
         )
     )
@@ -196,6 +198,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
                     '{"allocatedGPUs": {"c": [1, 9]}}',
                 ],
                 "volcano.sh/task-spec": ["t"],
+                "kueue.x-k8s.io/workload": ["q", "x"],
             }
         )
     )
@@ -224,7 +227,10 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
                 {},
                 {},
                 {"schedulerName": "other"},
+                {"schedulerName": "other", "schedulingGroup": {"podGroupName": "k"}},
+                {"schedulingGroup": {"podGroupName": "x"}},
                 {"schedulingGates": [{"name": "example.com/wait"}]},
+                {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]},
                 {"priorityClassName": "high"},
                 {"hostname": "not a name"},
             ]
@@ -313,7 +319,67 @@ def settings_of_cluster(draw: st.DrawFn) -> dict[str, Any]:
     )
 
 
+@st.composite
+def of_kueue(draw: st.DrawFn) -> dict[str, Any]:
+    """Parts of a cluster with Kueue, and Workloads that wait or hold quota."""
+    name, namespace = draw(st.sampled_from(["q", "x"])), draw(st.sampled_from(NAMESPACES))
+    levels = [
+        {"nodeLabel": key} for key in draw(st.sampled_from([["zone"], ["rack"], ["zone", "rack"], ["zone", "zone"]]))
+    ]
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    pod_set = {"name": "main", "count": draw(st.integers(1, 2)), "template": {"spec": {"containers": [container]}}}
+    admission = {
+        "clusterQueue": "q",
+        "podSetAssignments": [
+            {
+                "name": "main",
+                "count": 1,
+                "flavors": {"cpu": "x"},
+                "topologyAssignment": {
+                    "levels": ["kubernetes.io/hostname"],
+                    "domains": [{"values": [draw(_node)], "count": 1}],
+                },
+            }
+        ],
+    }
+    holds = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    kind, version, spec = draw(
+        st.sampled_from(
+            [
+                ("Topology", "kueue.x-k8s.io/v1beta2", {"levels": [one for one in levels if levels.count(one) == 1]}),
+                ("Topology", "kai.scheduler/v1alpha1", {"levels": levels[:1]}),
+                ("ResourceFlavor", "kueue.x-k8s.io/v1beta2", {"topologyName": name, "nodeLabels": {"zone": "z0"}}),
+                ("LocalQueue", "kueue.x-k8s.io/v1beta2", {"clusterQueue": name}),
+                ("Cohort", "kueue.x-k8s.io/v1beta2", {"parentName": name}),
+                ("Workload", "kueue.x-k8s.io/v1beta2", {"queueName": name, "podSets": [pod_set]}),
+            ]
+        )
+    )
+    metadata = {"name": name}
+    parts: dict[str, Any] = {}
+    if kind in ("LocalQueue", "Workload"):
+        metadata["namespace"] = namespace
+    if kind == "Workload":
+        parts["status"] = draw(st.sampled_from([{}, {"admission": admission, "conditions": holds}]))
+    if kind == "Topology" and not spec["levels"]:
+        spec = {"levels": levels[:1]}
+    return _manifest(version, kind, metadata, spec=spec, **parts)
+
+
+@st.composite
+def kube_groups(draw: st.DrawFn) -> dict[str, Any]:
+    metadata = {"name": draw(st.sampled_from(["x", "k"])), "namespace": draw(st.sampled_from(NAMESPACES))}
+    spec: dict[str, Any] = {"parentCompositePodGroupName": draw(st.sampled_from(["", "x"]))}
+    if draw(st.integers(0, 2)) == 0:
+        spec["schedulingPolicy"] = {"gang": {"minGroupCount": draw(st.integers(1, 2))}}
+        return _manifest("scheduling.k8s.io/v1alpha3", "CompositePodGroup", metadata, spec=spec)
+    spec["schedulingPolicy"] = draw(st.sampled_from([{"basic": {}}, {"gang": {"minCount": 2}}]))
+    return _manifest("scheduling.k8s.io/v1beta1", "PodGroup", metadata, spec=spec)
+
+
 _MANIFESTS = st.one_of(
+    of_kueue(),
+    kube_groups(),
     nodes(),
     nodes(),
     hypernodes(),

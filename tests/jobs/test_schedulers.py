@@ -29,6 +29,13 @@ def templated(scheduler: str) -> dict[str, Any]:
     return task("t", 1, template={"spec": {**containers(), "schedulerName": scheduler}})
 
 
+IN_KUEUE = {"kueue.x-k8s.io/queue-name": "team"}
+
+
+def in_kueue(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "metadata": {**data["metadata"], "labels": IN_KUEUE}}
+
+
 PLACED = {
     "a Job without a name": job(task("t", 1)),
     "a Job of Volcano": job(task("t", 1), schedulerName="volcano"),
@@ -36,6 +43,12 @@ PLACED = {
     "a pod without a name": pod("p"),
     "a pod of Koordinator": pod("p", schedulerName="koord-scheduler"),
     "a Deployment of Volcano": deployment("volcano"),
+    "a pod of a group of scheduling.k8s.io": pod(
+        "p", schedulerName="default-scheduler", schedulingGroup={"podGroupName": "g"}
+    ),
+    "a pod in a queue of Kueue": pod("p", schedulerName="default-scheduler", labels=IN_KUEUE),
+    "a Deployment in a queue of Kueue": in_kueue(deployment("default-scheduler")),
+    "a Volcano Job in a queue of Kueue": in_kueue(job(task("t", 1), schedulerName="default-scheduler")),
 }
 
 
@@ -65,6 +78,13 @@ def test_other_schedulers_are_left_out_unless_asked_for(manifest: dict[str, Any]
     assert said(found.notes) == (f"{names}: 1 {kind} (--any-scheduler takes them in)",)
     taken = workload(manifest, any_scheduler=True)
     assert (len(taken.gangs), taken.notes) == (1, ())
+
+
+@pytest.mark.parametrize(("manifest", "kind"), OTHERS.values(), ids=OTHERS.keys())
+def test_the_jobs_of_one_more_scheduler_are_taken_in(manifest: dict[str, Any], kind: str) -> None:
+    found = workload(manifest, any_scheduler=["default-scheduler"])
+    assert (len(found.gangs), found.notes) == (1, ())
+    assert workload(manifest, any_scheduler=["another"]).gangs == ()
 
 
 def test_one_line_counts_all_of_them() -> None:

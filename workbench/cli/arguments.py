@@ -235,6 +235,7 @@ def load_scenario(
     format: str | None = None,
     *,
     any_scheduler: bool = False,
+    policies: Sequence[Policy] = (),
     gpus_per_node: int | None = None,
     strict: bool = False,
 ) -> Scenario:
@@ -249,10 +250,13 @@ def load_scenario(
         Value of ``--from``.
     any_scheduler, gpus_per_node
         As for `workbench.load`.
+    policies : sequence of Policy
+        Those that are asked: the jobs of their schedulers are read, too.
     strict : bool
         Leave with exit status 1 if a cluster would refuse an object.
     """
     from workbench.formats.load import load
+    from workbench.policies.contract import schedulers_of
 
     given = matrix_files(matrices)
     scenario = load(
@@ -260,7 +264,7 @@ def load_scenario(
         matrices=given,
         stdin=standard_input(files),
         format=format,
-        any_scheduler=any_scheduler,
+        any_scheduler=any_scheduler or schedulers_of(policies),
         gpus_per_node=gpus_per_node,
     )
     tell_reading(scenario, strict=strict)

@@ -93,7 +93,7 @@ def compare(
     check_out(out, output)
     chosen = policies_with(names, set_)
     scenario = load_scenario(
-        inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, strict=strict
+        inputs, matrix, from_, any_scheduler=any_scheduler, policies=chosen, gpus_per_node=gpus_per_node, strict=strict
     )
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""

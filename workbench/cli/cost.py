@@ -88,7 +88,9 @@ def cost(
     trained = training_model(model)
     speeds = tier_speeds(tier_gb_s)
     chosen = policy_with(policy, [])
-    scenario = load_scenario(inputs, (), from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
+    scenario = load_scenario(
+        inputs, (), from_, any_scheduler=any_scheduler, policies=[chosen], gpus_per_node=gpus_per_node
+    )
     require_jobs(scenario)
     decision = _decision(chosen.schedule(scenario.gangs, scenario.snapshot), job)
     placement = decision.result

@@ -37,6 +37,7 @@ from workbench.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix
     from workbench.formats.load_documents import LoadedDocuments
+    from workbench.jobs.schedulers import TakenSchedulers
     from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
@@ -94,17 +95,19 @@ def fix(
     """
     from workbench.formats.load_documents import load_documents
     from workbench.model.placement import Refusal
+    from workbench.policies.contract import schedulers_of
 
     inputs = given_paths(paths, file)
     _check_out(out, job, inputs)
     chosen = policy_with(policy, set_)
     classes = _classes(order)
+    taken = any_scheduler or schedulers_of([chosen])
     loaded = load_documents(
         *inputs,
         matrices=matrix_files(matrix),
         stdin=standard_input(inputs),
         format=from_,
-        any_scheduler=any_scheduler,
+        any_scheduler=taken,
         gpus_per_node=gpus_per_node,
     )
     scenario = loaded.scenario
@@ -114,7 +117,7 @@ def fix(
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
     reports = _reports(chosen, scenario, decisions, pending, classes)
-    proven = [_proven(report, chosen, loaded, any_scheduler) for report in reports]
+    proven = [_proven(report, chosen, loaded, taken) for report in reports]
     tell_gaps(scenario)
     if out is not None:
         _write(proven, wanted, loaded, out)
@@ -206,7 +209,7 @@ def _changed(fix: JobFix, job: str, loaded: LoadedDocuments) -> str:
     return changed_text(loaded, _edits(fix), case.snapshot)
 
 
-def _proven(report: FixReport, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> FixReport:
+def _proven(report: FixReport, policy: Policy, loaded: LoadedDocuments, any_scheduler: TakenSchedulers) -> FixReport:
     """A report without the fixes that do not hold when the changed manifests are read and placed."""
     kept = []
     for fix in report.fixes:
@@ -218,7 +221,7 @@ def _proven(report: FixReport, policy: Policy, loaded: LoadedDocuments, any_sche
     return report if len(kept) == len(report.fixes) else replace(report, fixes=tuple(kept))
 
 
-def _fails(fix: JobFix, job: str, policy: Policy, loaded: LoadedDocuments, any_scheduler: bool) -> str:
+def _fails(fix: JobFix, job: str, policy: Policy, loaded: LoadedDocuments, any_scheduler: TakenSchedulers) -> str:
     """Why a fix does not hold when the changed manifests are read and placed; empty if it does."""
     from workbench.formats.load import load
 

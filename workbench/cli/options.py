@@ -213,7 +213,7 @@ Paths = Annotated[
 ]
 AnyScheduler = Annotated[
     bool,
-    typer.Option("--any-scheduler", help="Also place what names another scheduler than volcano or koord-scheduler."),
+    typer.Option("--any-scheduler", help="Also place plain pods and Volcano Jobs that name another scheduler."),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse what a cluster would refuse (see 'workbench validate'): exit status 1.")

@@ -131,7 +131,13 @@ def place(
     more.check(output)
     chosen = policy_with(policy, set_)
     scenario = load_scenario(
-        inputs, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, strict=strict
+        inputs,
+        matrix,
+        from_,
+        any_scheduler=any_scheduler,
+        policies=[chosen],
+        gpus_per_node=gpus_per_node,
+        strict=strict,
     )
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""

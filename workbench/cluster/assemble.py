@@ -11,6 +11,7 @@ from workbench.cluster.exclusive import exclusive_hypernodes
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
+from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.counted import counted
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang
@@ -38,7 +39,7 @@ def assemble(
     source: str = "",
     taken_at: str = "",
     *,
-    any_scheduler: bool = False,
+    any_scheduler: TakenSchedulers = False,
     gpus_per_node: int = 0,
 ) -> tuple[ClusterSnapshot, Workload]:
     """Make the snapshot and the gangs of a cluster from its Kubernetes objects.
@@ -50,7 +51,7 @@ def assemble(
         For nodes whose names match (RE2, unanchored); the last match wins, also over the Device's matrix.
     source, taken_at : str
         As in `ClusterSnapshot`.
-    any_scheduler : bool
+    any_scheduler : bool or collection of str
         As in `workbench.jobs.gangs.read_workload`.
     gpus_per_node : int
         GPUs of every node that reports no resources at all; 0: such nodes offer nothing.

@@ -18,6 +18,7 @@ from workbench.objects.hyper_job import HyperJob
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.level_topology import LevelTopology
 from workbench.objects.node import Node
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
@@ -40,6 +41,7 @@ ClusterObject = (
     | Deployment
     | GangRequest
     | ClusterPart
+    | LevelTopology
     | TopOwner
 )
 
@@ -58,6 +60,7 @@ _FIELDS: dict[str, str] = {
     "Deployment": "deployments",
     "GangRequest": "requests",
     "ClusterPart": "cluster_parts",
+    "LevelTopology": "level_topologies",
     "TopOwner": "top_owners",
 }
 
@@ -70,10 +73,11 @@ class ObjectChange:
     ----------
     kind : str
         One of Node, HyperNode, Device, DeviceInfo (a ConfigMap), Pod, PodGroup, Queue, PriorityClass, Job, HyperJob,
-        Deployment, GangRequest, ClusterPart and TopOwner.
+        Deployment, GangRequest, ClusterPart, LevelTopology and TopOwner.
     key : str
-        ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its
-        node, of the last three its kind, too, as in ``JobSet namespace/name``.
+        ``namespace/name``, or the name of a cluster-scoped object; of a DeviceInfo the name of its node, of a
+        LevelTopology ``owner/name`` (``kueue/default``); of a GangRequest, ClusterPart and TopOwner its kind, too
+        (``JobSet namespace/name``).
     value : ClusterObject, optional
         The object as it is now; None if it was deleted.
     refused : str
@@ -120,6 +124,8 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
         return ObjectChange("GangRequest", f"{kind} {value.metadata.key}", value, refused, notes)
     if isinstance(value, ClusterPart):
         return ObjectChange("ClusterPart", f"{value.kind} {value.metadata.key}", value, refused, notes)
+    if isinstance(value, LevelTopology):
+        return ObjectChange("LevelTopology", f"{value.owner}/{value.metadata.key}", value, refused, notes)
     if isinstance(value, TopOwner):
         return ObjectChange("TopOwner", value.key, value, refused, notes)
     key = value.name if isinstance(value, Queue | PriorityClass | DeviceInfo) else value.metadata.key
@@ -179,6 +185,8 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
 def _name(kind: str, key: str) -> str:
     """Name of an object in `ClusterObjects.refused` and `ClusterObjects.notes`."""
+    if kind == "LevelTopology":
+        return f"{'ClusterNetworkTopology' if key.startswith('koordinator/') else 'Topology'} {key}"
     return key if kind in ("GangRequest", "ClusterPart", "TopOwner") else f"{kind} {key}"
 
 

@@ -15,6 +15,7 @@ from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_n
 from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
 from workbench.jobs.gangs import Workload, refused_notices
+from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import WORKLOAD
 from workbench.model.notice import Notice
@@ -69,7 +70,7 @@ class ClusterState(Working):
         matrices: Matrices = (),
         source: str = "",
         *,
-        any_scheduler: bool = False,
+        any_scheduler: TakenSchedulers = False,
         gpus_per_node: int = 0,
     ) -> None:
         self.objects = _copied(cluster)
@@ -169,7 +170,7 @@ class _Parts:
         matrices: Matrices,
         source: str,
         taken_at: str,
-        any_scheduler: bool,
+        any_scheduler: TakenSchedulers,
         gpus_per_node: int,
     ) -> None:
         self._objects = objects

@@ -15,7 +15,7 @@ from workbench.jobs.membership import Membership, mentions_of
 from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.roles import Priorities
-from workbench.jobs.schedulers import OtherSchedulers
+from workbench.jobs.schedulers import OtherSchedulers, TakenSchedulers
 from workbench.jobs.top_owners import top_owner_of
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import WORKLOAD
@@ -58,7 +58,7 @@ class LiveWorkload:
     ----------
     cluster : ClusterObjects
         The objects; the caller changes them and then calls `update`.
-    any_scheduler : bool
+    any_scheduler : bool or collection of str
         As in `read_workload`.
 
     Attributes
@@ -69,7 +69,7 @@ class LiveWorkload:
         As in `Workload`.
     """
 
-    def __init__(self, cluster: ClusterObjects, any_scheduler: bool) -> None:
+    def __init__(self, cluster: ClusterObjects, any_scheduler: TakenSchedulers) -> None:
         self.queues: dict[str, str] = {}
         self.labels: dict[str, JobLabels] = {}
         self.gangs: tuple[Gang, ...] = ()

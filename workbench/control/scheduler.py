@@ -39,7 +39,7 @@ from workbench.objects.pod_group import (
     read_koordinator_pod_group,
     read_pod_group,
 )
-from workbench.policies.contract import Policy, SessionPolicy
+from workbench.policies.contract import Policy, SessionPolicy, schedulers_of
 
 __all__ = ["Scheduler"]
 
@@ -65,8 +65,8 @@ class Scheduler(Reconciler):
         (`workbench.model.placement.Placement.records`).
     names : collection of str, optional
         Values of schedulerName that ask for this scheduler. Pods and PodGroups of others are not touched; their
-        running pods take up resources. None: the names that `workbench.jobs.schedulers.OWN_SCHEDULERS` lists, and all
-        PodGroups, because no other scheduler is there.
+        running pods take up resources. None: the names that `workbench.jobs.schedulers.OWN_SCHEDULERS` lists, those of
+        the scheduler that the policy follows, and all PodGroups, because no other scheduler is there.
     settings : SchedulerSettings, optional
         Makes `policy` anew when its configuration in the cluster changes; None: the policy stays as it is.
     former : iterable of (Ref, FormerPod)
@@ -105,7 +105,8 @@ class Scheduler(Reconciler):
         self._decisions: list[Decision] | None = []
         self._names = names
         self._settings = settings
-        self._state = ClusterState(ClusterObjects(), source="the cluster", any_scheduler=names is not None)
+        taken = True if names is not None else schedulers_of([policy])
+        self._state = ClusterState(ClusterObjects(), source="the cluster", any_scheduler=taken)
         self._changes: dict[Ref, ObjectChange] = {}
         self._pods: dict[Ref, Pod] = {}
         self._members: dict[Ref, dict[Ref, None]] = {}

@@ -29,6 +29,7 @@ from workbench.formats.scenario_file import parse_scenario
 from workbench.jobs.before_submission import plugin_notices_of
 from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.jobs.gangs import read_workload
+from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
@@ -58,7 +59,7 @@ def load(
     matrices: Mapping[str, str | Path] | None = None,
     stdin: bytes | str | None = None,
     format: str | None = None,
-    any_scheduler: bool = False,
+    any_scheduler: TakenSchedulers = False,
     gpus_per_node: int | None = None,
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
@@ -78,10 +79,12 @@ def load(
     format : str, optional
         Name of the format (`workbench.formats.fabric.registry`) of every file without Kubernetes objects; or a format
         whose HyperNodes are derived from Kubernetes objects, such as node labels. None: detected by content.
-    any_scheduler : bool
-        Place jobs of every scheduler. By default Jobs, Deployments and pods with another schedulerName than
-        ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a
-        schedulerName is placed.
+    any_scheduler : bool or collection of str
+        True: jobs of every scheduler are read; names in schedulerName, such as ``["default-scheduler"]``: those of
+        these schedulers, too. By default Volcano's Jobs, Deployments and pods with another schedulerName than
+        ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``. A pod without a
+        schedulerName is placed, and so are gangs of other systems, whichever scheduler they name: pods of PodGroups of
+        scheduling.k8s.io, what has Kueue's label for a queue, JobSets and the other kinds of docs/job-kinds.md.
     gpus_per_node : int, optional
         Number of GPUs (``nvidia.com/gpu``), 1 to 1,024, that a node without any reported resource is assumed to have,
         such as a node that only a fabric file names; its cores and memory are then those of a generated node, and
@@ -142,7 +145,7 @@ def load_joined(
     stdin: bytes | str | None,
     format: str | None,
     *,
-    any_scheduler: bool,
+    any_scheduler: TakenSchedulers,
     gpus_per_node: int | None,
     keep: Take | None,
 ) -> tuple[Scenario, ClusterObjects, Joined]:
@@ -365,7 +368,7 @@ def _scenario(
     joined: Joined,
     matrices: Mapping[str, str | Path],
     *,
-    any_scheduler: bool,
+    any_scheduler: TakenSchedulers,
     gpus_per_node: int,
 ) -> Scenario:
     reached("joining nodes and pods")

@@ -20,6 +20,7 @@ from workbench.formats.manifests import Document
 from workbench.formats.scenario_file import ScenarioFile, scenario_text
 from workbench.formats.write_manifests import to_yaml
 from workbench.jobs.gangs import read_workload
+from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -96,7 +97,7 @@ def load_documents(
     matrices: Mapping[str, str | Path] | None = None,
     stdin: bytes | str | None = None,
     format: str | None = None,
-    any_scheduler: bool = False,
+    any_scheduler: TakenSchedulers = False,
     gpus_per_node: int | None = None,
 ) -> LoadedDocuments:
     """Read a scenario as `workbench.load` does, together with manifests that describe it.
@@ -119,7 +120,7 @@ def load_documents(
     scenario, cluster, joined = load_joined(
         paths, matrices, stdin, format, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node, keep=keep
     )
-    left_out = [*_other_schedulers(cluster)] if any_scheduler else []
+    left_out = [*_other_schedulers(cluster)] if any_scheduler is True else []
     if joined.snapshot is not None:
         return LoadedDocuments(scenario, tuple(kept), False, tuple(left_out), cluster)
     manifests = _with_hypernodes(kept, cluster, joined)

@@ -16,7 +16,7 @@ from workbench.jobs.owned.gang import owned_gangs
 from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.pods import gang_of_koordinator_group, gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
 from workbench.jobs.roles import Priorities
-from workbench.jobs.schedulers import OtherSchedulers
+from workbench.jobs.schedulers import OtherSchedulers, TakenSchedulers
 from workbench.jobs.top_owners import is_owned, outermost
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
@@ -64,11 +64,12 @@ class Workload:
     notes: tuple[Notice, ...] = ()
 
 
-def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
+def read_workload(cluster: ClusterObjects, *, any_scheduler: TakenSchedulers = False) -> Workload:
     """Make gangs of the HyperJobs, Jobs, top owners, PodGroups, Deployments and lone pods of a cluster.
 
-    Jobs, top owners, Deployments and waiting pods of a scheduler that is not in `OWN_SCHEDULERS` make no gang, unless
-    `any_scheduler` is true; the resources of their running pods count in any case.
+    Jobs, Deployments and waiting pods of another scheduler than those of `OWN_SCHEDULERS` make no gang, unless
+    `any_scheduler` is true or names it; `OtherSchedulers` says which gangs are jobs whichever scheduler they name. The
+    resources of running pods count in any case.
     """
     others = OtherSchedulers(any_scheduler)
     cluster = ungated(cluster)
@@ -118,8 +119,7 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
     for name, owner in outermost(cluster.top_owners):
         owned = list(owned_gangs(owner, members.of_top_owner.get(name, ()), _groups(cluster), priorities))
         owned_queues |= {one.key: one.queue for one in owned}
-        if any(one.gang is not None for one in owned) and not others.has_top_owner(owner):
-            gangs += [one.gang for one in owned]
+        gangs += [one.gang for one in owned]
     gangs += gangs_of_lone_pods([pod for pod in members.alone if not others.has_pod(pod)], priorities)
     labels = read_job_labels(cluster, members)
     pending = [with_kueue_request(completed(gang, labels)) for gang in gangs if gang is not None]

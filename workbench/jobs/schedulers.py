@@ -1,18 +1,21 @@
-"""`OtherSchedulers`: recognise jobs and pods that another scheduler places, and which are therefore left out."""
+"""`OtherSchedulers`: which jobs and pods are left out because another scheduler places them (docs/decisions.md, 17)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from workbench.model.counted import counted
+from workbench.model.kueue_names import QUEUE_NAME
 from workbench.model.notice import Notice
 from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
 from workbench.objects.pod import Pod
-from workbench.objects.top_owner import TopOwner
 
-__all__ = ["OPERATOR", "OWN_SCHEDULERS", "OtherSchedulers"]
+__all__ = ["OPERATOR", "OWN_SCHEDULERS", "OtherSchedulers", "TakenSchedulers"]
+
+#: Whose jobs are read beside those of `OWN_SCHEDULERS`: everybody's, nobody's, or those of named schedulers.
+TakenSchedulers = bool | Collection[str]
 
 #: The schedulerName of pods that the operator of this package schedules.
 OPERATOR = "topology-workbench"
@@ -26,14 +29,20 @@ OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler", OPERATOR})
 class OtherSchedulers:
     """Recognises Jobs, Deployments and pods that another scheduler places, and counts them for a notice.
 
+    Gangs that other systems than Volcano's make are jobs whichever scheduler their pods name: pods of a PodGroup of
+    scheduling.k8s.io, whatever has Kueue's label for a queue, and top owners such as JobSets, which are not asked about
+    here.
+
     Parameters
     ----------
-    any_scheduler : bool
-        True: no object counts as another scheduler's.
+    any_scheduler : bool or collection of str
+        True: no object counts as another scheduler's. Names: neither do objects that ask for one of these schedulers.
     """
 
-    def __init__(self, any_scheduler: bool) -> None:
-        self._any = any_scheduler
+    def __init__(self, any_scheduler: TakenSchedulers) -> None:
+        self._any = any_scheduler is True
+        named = () if isinstance(any_scheduler, bool) else any_scheduler
+        self._own = OWN_SCHEDULERS.union((named,) if isinstance(named, str) else named)
         self._names: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
 
@@ -51,25 +60,30 @@ class OtherSchedulers:
         """Whether another scheduler places some task of a Job; if so, the Job is counted.
 
         One such task is enough, because the gang cannot then be placed as a whole. A task whose template names no
-        scheduler has the Job's.
+        scheduler has the Job's. A Job in a queue of Kueue is never another scheduler's.
         """
-        return self._take("Job", _schedulers(job))
+        return not _in_kueue(job.metadata.labels) and self._take("Job", _schedulers(job))
 
     def has_hyper_job(self, jobs: Sequence[Job]) -> bool:
         """Whether another scheduler places one of the Jobs of a HyperJob, which cannot be placed without it."""
         return self._take("HyperJob", (name for job in jobs for name in _schedulers(job)))
 
     def has_deployment(self, deployment: Deployment) -> bool:
-        """Whether another scheduler places the pods of a Deployment; such a Deployment is counted."""
-        return self._take("Deployment", [deployment.template.spec.scheduler])
+        """Whether another scheduler places the pods of a Deployment; such a Deployment is counted.
 
-    def has_top_owner(self, owner: TopOwner) -> bool:
-        """Whether another scheduler places the pods of a role of a top owner; if so, the object is counted."""
-        return self._take(owner.kind, owner.schedulers)
+        A Deployment in a queue of Kueue is never another scheduler's.
+        """
+        labels = deployment.metadata.labels, deployment.template.labels
+        return not any(map(_in_kueue, labels)) and self._take("Deployment", [deployment.template.spec.scheduler])
 
     def has_pod(self, pod: Pod) -> bool:
-        """Whether a pod waits for a node and another scheduler places it; if so, it is counted."""
-        return pod.waits and self._take("Pod", [pod.spec.scheduler])
+        """Whether a pod waits for a node and another scheduler places it; if so, it is counted.
+
+        A pod in a PodGroup of scheduling.k8s.io or in a queue of Kueue is never another scheduler's.
+        """
+        return (
+            not (pod.group or _in_kueue(pod.metadata.labels)) and pod.waits and self._take("Pod", [pod.spec.scheduler])
+        )
 
     def notes(self) -> tuple[Notice, ...]:
         """A notice with the number of objects left out because of their scheduler; empty if there are none."""
@@ -83,11 +97,15 @@ class OtherSchedulers:
     def _take(self, kind: str, names: Iterable[str]) -> bool:
         if self._any:
             return False
-        others = set(names) - OWN_SCHEDULERS
+        others = set(names) - self._own
         self._names.update(others)
         if others:
             self._left_out[kind] += 1
         return bool(others)
+
+
+def _in_kueue(labels: Mapping[str, str]) -> bool:
+    return QUEUE_NAME in labels
 
 
 def _schedulers(job: Job) -> Iterator[str]:

@@ -9,7 +9,7 @@ handled elsewhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from workbench.policies.parameters import Parametrised
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.policies.stream import Stream
 
-__all__ = ["Policy", "SchedulerTraits", "SessionPolicy", "session_order"]
+__all__ = ["Policy", "SchedulerTraits", "SessionPolicy", "schedulers_of", "session_order"]
 
 
 def session_order(gangs: Sequence[Gang]) -> list[int]:
@@ -80,6 +80,9 @@ class SchedulerTraits:
     reads_names : bool
         Whether names or labels of nodes and HyperNodes can change a placement, beyond their order and what the pods
         themselves select; otherwise HyperNodes that are equal in all else are tried once for a HyperJob.
+    schedules : frozenset of str
+        Names in schedulerName by which pods ask for it in a cluster; where it is asked, plain pods with such a name are
+        jobs (docs/decisions.md, decision 17).
     """
 
     annotates_group: bool = False
@@ -94,6 +97,7 @@ class SchedulerTraits:
     reads_pods: bool = False
     best_effort_last: bool = True
     reads_names: bool = True
+    schedules: frozenset[str] = frozenset()
 
 
 class Policy(Parametrised, ABC):
@@ -205,3 +209,8 @@ class SessionPolicy(Policy):
         list of Notice or None
             In the order of the gangs: None if the gang is admitted, else the reason.
         """
+
+
+def schedulers_of(policies: Iterable[Policy]) -> frozenset[str]:
+    """Names in schedulerName by which pods ask for one of some policies in a cluster (`SchedulerTraits.schedules`)."""
+    return frozenset(name for policy in policies for name in policy.traits.schedules)

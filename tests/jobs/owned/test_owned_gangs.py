@@ -112,11 +112,10 @@ class TestBatchJob:
         stored["metadata"] = {**stored["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "q"}}
         assert gang(stored).n_pods == 1
 
-    def test_other_schedulers_keep_their_jobs(self) -> None:
-        data = job({"spec": {**TEMPLATE["spec"], "schedulerName": "kai-scheduler"}})
-        read = workload(data)
-        assert (read.gangs, codes(read.notes)) == ((), ("other-scheduler",))
-        assert "1 BatchJob" in read.notes[0].message
+    @pytest.mark.parametrize("scheduler", ["default-scheduler", "kai-scheduler"])
+    def test_it_is_a_job_whichever_scheduler_it_names(self, scheduler: str) -> None:
+        read = workload(job({"spec": {**TEMPLATE["spec"], "schedulerName": scheduler}}))
+        assert (len(read.gangs), read.notes) == (1, ())
 
     def test_annotations_of_the_template_reach_every_reader(self) -> None:
         annotations = {
@@ -231,7 +230,7 @@ class TestRay:
     def test_kai_starts_with_the_minimum_in_any_case(self) -> None:
         groups = (group("a", replicas=3, minReplicas=1, maxReplicas=5), group("b", replicas=2))
         data = ray_cluster(*groups, labels={"ray.io/scheduler-name": "kai-scheduler"})
-        assert workload(data).gangs == ()
+        assert gang(data).min_available == 4
         labels = {"ray.io/scheduler-name": "volcano", "volcano.sh/queue-name": "q"}
         assert (gang(ray_cluster(*groups, labels=labels)).min_available, gang(ray_cluster(labels=labels)).queue) == (
             6,

@@ -28,6 +28,7 @@ from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
 from workbench.policies.kube.reading import minimum, not_expressed, pod_order, priorities_differ
+from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
@@ -60,7 +61,7 @@ class KubeDefault(NodePolicy):
     """
 
     name = "kube-default"
-    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False)
+    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, schedules=SCHEDULES)
 
     def __init__(self, parameters: KubeParameters) -> None:
         self._parameters = parameters

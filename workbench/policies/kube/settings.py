@@ -9,9 +9,12 @@ from workbench.model.labels import Requirement
 from workbench.model.pod_rules import NodePreference, SpreadConstraint
 from workbench.model.resources import CPU, MEMORY
 
-__all__ = ["SYSTEM_SPREAD", "KubeSettings", "Strategy"]
+__all__ = ["SCHEDULES", "SYSTEM_SPREAD", "KubeSettings", "Strategy"]
 
 Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
+
+#: Names in schedulerName of the pods that kube-scheduler places: the API server writes it into pods without one.
+SCHEDULES = frozenset({"default-scheduler"})
 
 #: Spreading that upstream's default profile adds to pods without constraints of their own that a Service selects.
 SYSTEM_SPREAD = (

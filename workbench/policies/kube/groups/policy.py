@@ -40,6 +40,7 @@ from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_key
 from workbench.policies.kube.reading import not_expressed
+from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, Status
 from workbench.policies.nearest import nearest_misses
@@ -78,7 +79,12 @@ class KubeTopology(KubeDefault):
 
     name = "kube-1.37-topology"
     traits = SchedulerTraits(
-        retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, sub_groups=True, reads=frozenset({KubeGroup})
+        retry=KUBE_SCHEDULER,
+        reads_pods=True,
+        best_effort_last=False,
+        sub_groups=True,
+        reads=frozenset({KubeGroup}),
+        schedules=SCHEDULES,
     )
 
     def __init__(self, parameters: KubeTopologyParameters) -> None:
