@@ -7,7 +7,7 @@ are one sorting of (node, number of the pod on it).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -32,6 +32,9 @@ Ints = npt.NDArray[np.int32]
 
 #: Scores that depend on which nodes are feasible.
 _RELATIVE = ("TaintToleration", "NodeAffinity")
+
+#: Above any score, a power of two.
+_HIGH = 1 << 20
 
 
 def unplaced(choice: PodChoice) -> PodOutcome[int]:
@@ -63,9 +66,14 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
 
     @cached_property
     def _outcomes(self) -> dict[GroupPod, PodOutcome[int]]:
-        found = {pod: PodOutcome(SUCCESS, node) for pod, node in zip(self.pods, self.nodes, strict=False)}
         placed = len(self.nodes)
+        of_node = {node: PodOutcome(SUCCESS, node) for node in set(self.nodes)}
+        found = dict(zip(self.pods[:placed], [of_node[node] for node in self.nodes], strict=True))
         return found | dict.fromkeys(self.pods[placed : placed + self.n_failed], self.failure)
+
+    def items(self) -> ItemsView[GroupPod, PodOutcome[int]]:
+        # Faster than the mixin's, which asks for pod after pod.
+        return self._outcomes.items()
 
     def __getitem__(self, pod: GroupPod) -> PodOutcome[int]:
         return self._outcomes[pod]
@@ -139,32 +147,25 @@ def nodes_of_all(
         place[each.nodes] = number
     if serving is not None:
         place[~serving] = -1
-    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings)
-    candidates = levels.candidates
-    alive, lowest = np.ones(len(candidates), dtype=np.bool_), np.zeros(len(candidates), dtype=np.int64)
-    rows: list[npt.NDArray[np.int64]] = []
-    scores: list[npt.NDArray[np.int64]] = []
-    for level in range(len(pods)):
-        fits, score = levels.at(level)
-        alive = alive & fits
-        if not alive.any():
-            break
-        if level == 0 and _relative(cluster, shape, candidates[alive], settings):
-            return None
-        lowest = np.minimum(lowest, score) if level else score
-        rows.append(np.flatnonzero(alive))
-        scores.append(lowest[alive])
-    if not rows:
-        return [[] for _ in placements]
-    row, score = np.concatenate(rows), np.concatenate(scores)
-    at = place[candidates[row]]
-    # Of one node and score the earlier level is first, because sorting is stable.
-    order = np.lexsort((row, -score, at))
-    nodes, start = candidates[row[order]], np.searchsorted(at[order], np.arange(len(placements) + 1))
+    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings, len(pods))
+    room = levels.room
+    if _relative(cluster, shape, levels.candidates[room > 0], settings):
+        return None
+    lowest = np.full(len(room), _HIGH, dtype=np.int64)
+    # By placement, falling score, name: sorting whole numbers takes a tenth of the time of a sorting by three keys.
+    keys = place[levels.candidates] * (_HIGH * len(room)) + np.arange(len(room))
+    entries: list[npt.NDArray[np.int64]] = []
+    for level in range(int(room.max(initial=0))):
+        lowest = np.minimum(lowest, levels.at(level))
+        entries.append((keys - lowest * len(room))[room > level])
+    found = np.sort(np.concatenate(entries)) if entries else np.zeros(0, dtype=np.int64)
+    nodes = levels.candidates[found % len(room)] if entries else found
+    # Behind the node of the last placement with the lowest score, which is 0.
+    start = np.searchsorted(found, ((np.arange(len(placements) + 1) - 1) * _HIGH + 1) * len(room))
     return [nodes[begin : min(end, begin + len(pods))].tolist() for begin, end in pairwise(start.tolist())]
 
 
 def _relative(cluster: KubeCluster, shape: PodShape, feasible_nodes: Ints, settings: KubeSettings) -> bool:
     """Whether a score that depends on which nodes are feasible tells feasible nodes apart."""
-    parts = score_pod(cluster, shape, feasible_nodes, settings, _RELATIVE)
+    parts = score_pod(cluster, shape, feasible_nodes, settings, _RELATIVE) if len(feasible_nodes) else {}
     return any(part.min() != part.max() for part in parts.values())

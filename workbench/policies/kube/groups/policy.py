@@ -96,8 +96,12 @@ class KubeTopology(KubeDefault):
                 return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
             return ()
-        members = [MemberPod(pod.name, priority=pod.priority) for pod in tree.pods if pod.node < 0]
-        status = validate(tree.root, members)
+        # One pod of each priority, the first: they differ in nothing else that is compared.
+        first: dict[int, GroupPod] = {}
+        for pod in tree.pods:
+            if pod.node < 0:
+                first.setdefault(pod.priority, pod)
+        status = validate(tree.root, [MemberPod(pod.name, priority=pod.priority) for pod in first.values()])
         return () if status.ok else (Notice("group-error", text_of(status)),)
 
     def assign(self, request: Request) -> Answer:
@@ -232,7 +236,9 @@ class KubeTopology(KubeDefault):
         reasons: dict[int, tuple[Notice, ...]] = {}
         for leaf in leaf_outcomes(tree.groups, outcome):
             for pod, found in leaf.pods.items():
-                if tree.place[pod][0] == number and isinstance(found.failure, PodChoice) and pod not in placed:
+                if found.failure is None or pod in placed or tree.place[pod][0] != number:
+                    continue
+                if isinstance(found.failure, PodChoice):
                     reasons.setdefault(pod.role, (self._told(request, found.failure, len(_nodes_of(leaf))),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
