@@ -5,6 +5,7 @@ Source: kube-scheduler 1.37.2 with the gates GenericWorkload, TopologyAwareWorkl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -87,11 +88,10 @@ class KubeTopology(KubeDefault):
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
-        known = dict(tree.counted)
-        for pod in tree.pods:
-            known[pod.group] = known.get(pod.group, 0) + 1
+        known = Counter(pod.group for pod in tree.pods)
+        known.update(tree.counted)
         for leaf in tree.groups.leaves(tree.root):
-            status = ready_to_queue(tree.groups, leaf.key, lambda group: known.get(group.key, 0), composites=True)
+            status = ready_to_queue(tree.groups, leaf.key, lambda group: known[group.key], composites=True)
             if not status.ok:
                 return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
@@ -128,9 +128,11 @@ class KubeTopology(KubeDefault):
         cannot = self._cannot_start(tree)
         if cannot:
             return [Declined(cannot) for _ in requests]
-        for pod in tree.place:
-            request = requests[tree.place[pod][0]]
-            pod.serving = request.demand.gpus.feasible(request.gang.roles[pod.role].n_gpus)
+        serving = [
+            [request.demand.gpus.feasible(role.n_gpus) for role in request.gang.roles] for request in requests
+        ]
+        for pod, (number, _) in tree.place.items():
+            pod.serving = serving[number][pod.role]
         cluster = KubeCluster.of_ledger(ledger, requests[0].demand.idle)
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))

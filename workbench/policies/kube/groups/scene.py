@@ -13,7 +13,7 @@ from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
-from workbench.policies.kube.groups.group_pods import GroupPod, alike, by_shape, pod_order
+from workbench.policies.kube.groups.group_pods import GroupPod, by_shape, pod_order, runs_of
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
@@ -86,13 +86,7 @@ class KubeScene:
 
     def runs(self, group: KubePodGroup) -> Sequence[Sequence[GroupPod]]:
         """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
-        cut: list[list[GroupPod]] = []
-        for pod in self.pods(group):
-            if cut and alike(cut[-1][-1], pod):
-                cut[-1].append(pod)
-            else:
-                cut.append([pod])
-        return cut
+        return runs_of(self.pods(group))
 
     def place(self, run: Sequence[GroupPod], nodes: Ints) -> list[PodOutcome[int]]:
         """Give pods of one shape nodes, one after another, until one finds none; they are assumed there.
