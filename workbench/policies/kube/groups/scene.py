@@ -11,7 +11,7 @@ from workbench.cancel import check
 from workbench.model.resources import ASSUMED
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
+from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcomes_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
 from workbench.policies.kube.groups.group_pods import GroupPod, by_shape, pod_order, runs_of
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
@@ -127,11 +127,8 @@ class KubeScene:
         nodes = nodes_of_all(self.cluster, runs[0], placements, self.settings)
         if nodes is None:
             return None
-        before = self.scheduled(group)
-        return [
-            Trial(placement, outcome_of(group, before, runs[0], found))
-            for placement, found in zip(placements, nodes, strict=True)
-        ]
+        outcomes = outcomes_of(group, self.scheduled(group), runs[0], nodes)
+        return [Trial(placement, outcome) for placement, outcome in zip(placements, outcomes, strict=True)]
 
     def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
         """Say why pods of a trial of `alike` found no node.
@@ -146,9 +143,9 @@ class KubeScene:
         first = pods.pods[0]
         nodes = trial.placement.nodes
         inside = nodes if first.serving is None else nodes[first.serving[nodes]]
-        self.cluster.assume(first.shape, *pods.nodes)
+        self.cluster.assume(first.shape, *pods.nodes.tolist())
         choice = schedule_pod(self.cluster, first.shape, inside, self.settings)
-        self.cluster.forget(first.shape, *pods.nodes)
+        self.cluster.forget(first.shape, *pods.nodes.tolist())
         pods.failure = unplaced(choice)
 
     def assume(self, pods: Iterable[tuple[GroupPod, int]]) -> None:
