@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.one_pod import SCORES, PodChoice, filter_pod, schedule_pod, score_pod
-from workbench.policies.kube.resources import NodeAmounts, amounts_of, balanced_step, evenness, pods_that_fit, strategy_scores
+from workbench.policies.kube.resources import (
+    NodeAmounts,
+    amounts_of,
+    balanced_step,
+    evenness,
+    pods_that_fit,
+    strategy_scores,
+)
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.spread import default_constraints

@@ -6,8 +6,9 @@ Source: kube-scheduler 1.37.2 with the gates GenericWorkload, TopologyAwareWorkl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from workbench.model.kube_group import KubeGroup
 from workbench.model.ledger import Ledger
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
-from workbench.model.placement import UNPLACED, Decision, Placement, Refusal
+from workbench.model.placement import UNPLACED, Decision, Placement, Refusal, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
@@ -128,16 +129,14 @@ class KubeTopology(KubeDefault):
         cannot = self._cannot_start(tree)
         if cannot:
             return [Declined(cannot) for _ in requests]
-        serving = [
-            [request.demand.gpus.feasible(role.n_gpus) for role in request.gang.roles] for request in requests
-        ]
+        serving = [[request.demand.gpus.feasible(role.n_gpus) for role in request.gang.roles] for request in requests]
         for pod, (number, _) in tree.place.items():
             pod.serving = serving[number][pod.role]
         cluster = KubeCluster.of_ledger(ledger, requests[0].demand.idle)
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         outcome, placed = self._cycles(cluster, tree, levels, order)
-        eviction = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
+        eviction = cache(lambda: self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot))
         answers = [
             self._answer(number, request, tree, outcome, placed, eviction) for number, request in enumerate(requests)
         ]
@@ -226,7 +225,7 @@ class KubeTopology(KubeDefault):
         tree: GangTree,
         outcome: GroupOutcome[GroupPod, int, Ints],
         placed: Mapping[GroupPod, int],
-        eviction: tuple[Notice, ...],
+        eviction: Callable[[], tuple[Notice, ...]],
     ) -> Answer:
         gang = request.gang
         warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
@@ -252,8 +251,17 @@ class KubeTopology(KubeDefault):
                 group = Notice("group-error", text, numbers=numbers)
             else:
                 group = Notice("pod-group-unschedulable", text, numbers=numbers)
-            told = [reason for each in reasons.values() for reason in each]
-            return Declined((*told, group, *eviction), nearest_misses(request, _domains(gang, request)), warnings)
+            told = (*(reason for each in reasons.values() for reason in each), group)
+
+            def later() -> Why:
+                return eviction(), nearest_misses(request, _domains(gang, request))
+
+            if request.recorder is None and len(tree.gangs) == 1:
+                # Simulations read the first reason of a refusal only.
+                return Declined(told, warnings=warnings, later=later, reads_ledger=True)
+            # The other gangs of the tree will have changed the ledger.
+            more, misses = later()
+            return Declined((*told, *more), misses, warnings)
         answer = Assignment(node, reasons, warnings=warnings)
         if outcome.placement is not None:
             answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))
