@@ -198,3 +198,40 @@ def test_a_placement_without_a_record_is_not_in_the_virtual_top():
     assert (placement.record, placement.has_record, placement.hypernode, placement.tier) == (NO_RECORD, False, "", None)
     inside = dataclasses.replace(placement, record=TOP, has_record=True)
     assert inside.hypernode == VIRTUAL_TOP and inside.tier == 4
+
+
+def test_the_first_reason_is_known_before_the_others_are_asked_for():
+    known, more, asked = Notice("c", "too small"), Notice("d", "too full"), []
+
+    def why():
+        asked.append(1)
+        return (known, more), ()
+
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, why, (), known)
+    assert (refusal.first_reason, asked) == (known, [])
+    assert (refusal.reasons, asked) == ((known, more), [1])
+    assert Refusal(gang_of("a", 9), "p", {}, (more,)).first_reason == more
+    assert Refusal.deferred(gang_of("a", 9), "p", {}, why, ()).first_reason == known
+    assert Refusal(gang_of("a", 9), "p", {}, ()).first_reason is None
+
+
+def test_a_refusal_that_somebody_holds_is_settled_before_the_ledger_changes():
+    ledger = snapshot_on(three_level_tree()).ledger()
+    idle = []
+
+    def refuse():
+        def why():
+            idle.append(int(ledger.idle[0, 0]))
+            return (Notice("c", "too small"),), ()
+
+        refusal = Refusal.deferred(gang_of("a", 9), "p", {}, why, ())
+        refusal.settle_before_change(ledger)
+        return refusal
+
+    held, before = refuse(), int(ledger.idle[0, 0])
+    refuse()
+    row = np.zeros(ledger.idle.shape[1], dtype=np.int64)
+    row[0] = 7
+    ledger.take(np.zeros(1, dtype=np.int32), row)
+    assert idle == [before]
+    assert held.reasons and idle == [before]

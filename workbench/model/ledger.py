@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,10 +123,11 @@ class Ledger(Working):
         self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares | _Pods] = []
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
+        self._readers: weakref.WeakSet[Callable[[], object]] | None = None
 
     def _kept(self) -> dict[str, Any]:
         kept = super()._kept()
-        kept["_domain_idle"] = None
+        kept["_domain_idle"], kept["_readers"] = None, None
         # The copy finds them in its own snapshot: some are derived there, and `is` tells that nothing was taken.
         for name in _FROM_SNAPSHOT:
             if getattr(self, name) is getattr(self.snapshot, name):
@@ -201,6 +203,20 @@ class Ledger(Working):
             other.releasing = other.gpus_releasing = None
         return other
 
+    def call_before_change(self, reader: Callable[[], object]) -> None:
+        """Have a function called before the ledger changes next, unless nobody else holds the function by then.
+
+        It reads the present state, such as the answer to a question that may never be asked.
+        """
+        if self._readers is None:
+            self._readers = weakref.WeakSet()
+        self._readers.add(reader)
+
+    def _call_readers(self) -> None:
+        readers, self._readers = self._readers, None
+        for reader in list(readers or ()):
+            reader()
+
     def promise(self, nodes: Ints, requests: Longs) -> None:
         """Reserve for pods the resources that terminating pods will free.
 
@@ -212,6 +228,7 @@ class Ledger(Working):
             Resources of every pod alike, or of each pod.
         """
         if self.releasing is not None:
+            self._call_readers()
             releasing = self.releasing.copy()
             np.subtract.at(releasing, nodes, requests)
             self.releasing = releasing
@@ -309,6 +326,8 @@ class Ledger(Working):
         self._share(_Shares(-1, nodes, gpus, milli))
 
     def _share(self, step: _Shares, *, undo: bool = False) -> None:
+        if self._readers is not None:
+            self._call_readers()
         if self.used is self.snapshot.used:
             self._own_arrays()
         if self.gpu_shares is None:
@@ -425,6 +444,8 @@ class Ledger(Working):
 
     def _move(self, step: _Pods, *, undo: bool = False) -> None:
         assert self._pods is not None
+        if self._readers is not None:
+            self._call_readers()
         for kind, nodes in step.pods:
             self._pods.add(kind, nodes.tolist(), -step.sign if undo else step.sign)
 
@@ -445,6 +466,8 @@ class Ledger(Working):
         return self.assumed
 
     def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
+        if self._readers is not None:
+            self._call_readers()
         if self.used is self.snapshot.used:
             self._own_arrays()
         r = self.used.shape[1]

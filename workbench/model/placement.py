@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology, place_name
 from workbench.model.value import Value
+
+if TYPE_CHECKING:
+    from workbench.model.ledger import Ledger
 
 __all__ = [
     "NO_RECORD",
@@ -398,7 +401,7 @@ class _Once:
     Threads that ask at the same time may each call it.
     """
 
-    __slots__ = ("_answer", "_ask")
+    __slots__ = ("__weakref__", "_answer", "_ask")
 
     def __init__(self, ask: Callable[[], Why]) -> None:
         self._ask: Callable[[], Why] | None = ask
@@ -490,6 +493,7 @@ class Refusal(Value, Displayed, Tabular):
         parameters: Mapping[str, Any],
         why: Callable[[], Why],
         warnings: tuple[Notice, ...],
+        first: Notice | None = None,
     ) -> Refusal:
         """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
@@ -503,10 +507,29 @@ class Refusal(Value, Displayed, Tabular):
             As of the class.
         why : callable
             Takes no argument; returns the reasons and the nearest misses.
+        first : Notice, optional
+            The first of the reasons, which `first_reason` answers without calling `why`; None: it is not known yet.
         """
         made = cls.__new__(cls)
         made.__dict__.update(gang=gang, policy=policy, parameters=parameters, warnings=warnings, _why=_Once(why))
+        if first is not None:
+            made.__dict__["_first"] = first
         return made
+
+    @property
+    def first_reason(self) -> Notice | None:
+        """The first of the reasons, at little cost where it is known; None: there is none."""
+        first: Notice | None = self.__dict__.get("_first")
+        if first is None and self.reasons:
+            return self.reasons[0]
+        return first
+
+    def settle_before_change(self, ledger: Ledger) -> None:
+        """Have what is deferred computed before a ledger changes that it is computed from.
+
+        Nothing is computed if nobody holds the refusal any more by then.
+        """
+        ledger.call_before_change(self.__dict__["_why"])
 
     @property
     def nearest(self) -> NearestMiss | None:

@@ -175,9 +175,14 @@ class Composed(Policy):
         """
         warnings = (*self.notes_of(gang), *self.warnings, *answer.warnings, *self._notices(gang))
         first, later = not_offered(request), answer.later
-        if later is not None:
-            return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
         reasons = told_once((*first, *answer.reasons))
+        if later is not None:
+            known = reasons[0] if answer.reasons else None
+            why = _after(first, answer.reasons, later)
+            refusal = Refusal.deferred(gang, self.name, self.parameters, why, warnings, known)
+            if answer.reads_ledger:
+                refusal.settle_before_change(request.ledger)
+            return refusal
         misses = () if first else answer.nearest_misses
         return Refusal(gang, self.name, self.parameters, reasons, misses, warnings)
 
@@ -248,14 +253,14 @@ class Composed(Policy):
         return tuple(found)
 
 
-def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """Return a function that calls ``later`` and puts the reasons ``first`` before those that ``later`` returns.
+def _after(first: tuple[Notice, ...], known: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
+    """Return a function that calls ``later`` and puts ``first`` and ``known`` before the reasons that it returns.
 
     No reason repeats another, and with a reason in ``first`` no HyperNode is near.
     """
 
     def why() -> Why:
         reasons, misses = later()
-        return told_once((*first, *reasons)), () if first else misses
+        return told_once((*first, *known, *reasons)), () if first else misses
 
     return why

@@ -112,11 +112,15 @@ class Declined:
     reasons, nearest_misses, warnings
         As in `Refusal`.
     later : callable, optional
-        Function that computes the reasons and nearest misses when the refusal is first read; `reasons` and
-        `nearest_misses` are then empty. The function must hold no reference to a ledger or a search.
+        Function that computes further reasons, which follow `reasons`, and the nearest misses, when the refusal is
+        first read; `nearest_misses` is then empty.
+    reads_ledger : bool
+        Whether `later` reads the request's ledger. It is then called before the ledger changes, if anybody still holds
+        the refusal. Otherwise it must hold no reference to a ledger or a search.
     """
 
     reasons: tuple[Notice, ...]
     nearest_misses: tuple[NearestMiss, ...] = ()
     warnings: tuple[Notice, ...] = ()
     later: Callable[[], Why] | None = None
+    reads_ledger: bool = False

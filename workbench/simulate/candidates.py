@@ -225,7 +225,7 @@ class Candidates:
                 report = fix_report(self.policy, [wanted], self._nodes.snapshot(), wanted.key, most_runs=_EXPLAIN_RUNS)
                 found[number] = report.headline
             else:
-                found[number] = str(answer.reasons[0])
+                found[number] = str(answer.first_reason)
         return found
 
     def _note(self, kind: int, code: str) -> None:

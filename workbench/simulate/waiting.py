@@ -73,9 +73,9 @@ def code_of(refusal: Refusal) -> str:
 
     ``refused`` if the policy gives no reason.
     """
-    if not refusal.reasons:
+    first = refusal.first_reason
+    if first is None:
         return "refused"
-    first = refusal.reasons[0]
     if first.code != "gang-incomplete":
         return first.code
     lacking = [quote for reason in refusal.reasons for quote in reason.quotes]

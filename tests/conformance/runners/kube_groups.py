@@ -142,7 +142,7 @@ def fit(given: Json, want: Json) -> None:
     scene = KubeScene(cluster, Hierarchy(), (), settings)
     placed = Counter(shape_of(pod) for pod in given["pods"] if pod_key(pod) in given["assignments"])
     inside = np.array([cluster.nodes.names.index(name) for name in given["placement"]], dtype=np.int32)
-    assert scene.fit(inside, placed) == want["score"]
+    assert scene.fits([inside], [placed]) == [want["score"]]
 
 
 def best(given: Json, want: Json) -> None:

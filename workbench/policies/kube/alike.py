@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.one_pod import PodChoice, filter_pod, schedule_pod, score_pod
+from workbench.policies.kube.one_pod import SCORES, PodChoice, filter_pod, schedule_pod, score_pod
+from workbench.policies.kube.resources import (
+    NodeAmounts,
+    amounts_of,
+    balanced_step,
+    evenness,
+    pods_that_fit,
+    strategy_scores,
+)
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.spread import default_constraints
@@ -23,9 +31,11 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Scores that are relative to the best of the feasible nodes, and those that each node has by itself.
+#: Scores that are relative to the best of the feasible nodes.
 _RELATIVE = ("TaintToleration", "NodeAffinity")
-_ABSOLUTE = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")
+#: Weights of those that each node has by itself.
+_FIT_WEIGHT, _ = SCORES["NodeResourcesFit"]
+_BALANCED_WEIGHT, _ = SCORES["NodeResourcesBalancedAllocation"]
 
 #: Lower than any score.
 _NEVER = -1
@@ -55,7 +65,7 @@ def schedule_alike(
         The answer about the first pod that found none; None: all did.
     """
     if settings.ties == "name" and settings.percentage is None and count > 2 and independent(cluster, shape, settings):
-        nodes = NodeLevels(cluster, shape, candidates, settings).place(count)
+        nodes = NodeLevels(cluster, shape, candidates, settings, count).place(count)
         cluster.assume(shape, *nodes)
     else:
         nodes = []
@@ -94,25 +104,50 @@ def independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) -
 class NodeLevels:
     """What each candidate answers with so many pods of the shape more: all candidates at once, level by level.
 
-    Candidates are kept in the order of their names, so that the first of the best is the smallest name.
+    A level is the number of pods that a candidate has got. Candidates are kept in the order of their names, so that the
+    first of the best is the smallest name.
+
+    Attributes
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+    candidates : ndarray of shape (k,), int32
+    settings : KubeSettings
+    most : int
+        Levels that may be needed.
+    room : ndarray of shape (k,), int64
+        Pods that each candidate takes, at most `most`.
     """
 
     cluster: KubeCluster
     shape: PodShape
     candidates: Ints
     settings: KubeSettings
-    _fits: list[Mask] = field(default_factory=list)
+    most: int
+    room: Longs = field(init=False)
     _scores: list[Longs] = field(default_factory=list)
+    _fit: list[NodeAmounts] = field(init=False)
+    _balanced: list[NodeAmounts] = field(default_factory=list)
+    # With as many pods as there are scores.
+    _even: Longs = field(init=False)
 
     def __post_init__(self) -> None:
-        order = np.argsort(self.cluster.nodes.rank[self.candidates], kind="stable")
+        cluster, shape, settings = self.cluster, self.shape, self.settings
+        order = np.argsort(cluster.nodes.rank[self.candidates], kind="stable")
         self.candidates = self.candidates[order]
+        passed = filter_pod(cluster, shape, self.candidates, settings).passed
+        self.room = np.where(passed, pods_that_fit(cluster, shape, settings, self.candidates, self.most), 0)
+        self._fit = amounts_of(cluster, shape, settings.resources, self.candidates, assumed=True)
+        if any(shape.requests.get(name) for name, _ in settings.balanced):
+            self._balanced = amounts_of(cluster, shape, settings.balanced, self.candidates, assumed=False)
+        self._even = evenness(self._balanced, len(order), 0)
 
     def place(self, count: int) -> list[int]:
         """Nodes of the pods that find one."""
         nodes: list[int] = []
         level = np.zeros(len(self.candidates), dtype=np.int64)
-        feasible, absolute = self.at(0)[0].copy(), self.at(0)[1].copy()
+        feasible = self.room > 0
+        absolute = self.at(0).copy()
         total = self._total(feasible, absolute)
         while len(nodes) < count and len(total):
             best = int(total.argmax())
@@ -120,10 +155,10 @@ class NodeLevels:
                 break
             nodes.append(int(self.candidates[best]))
             level[best] += 1
-            fits, scores = self.at(int(level[best]))
-            if fits[best]:
-                total[best] += scores[best] - absolute[best]
-                absolute[best] = scores[best]
+            if level[best] < self.room[best]:
+                score = self.at(int(level[best]))[best]
+                total[best] += score - absolute[best]
+                absolute[best] = score
             else:
                 # The relative scores may change where the best of the nodes is full.
                 feasible[best] = False
@@ -138,17 +173,16 @@ class NodeLevels:
         total[feasible] = absolute[feasible] + sum(parts.values(), np.zeros(len(mine), dtype=np.int64))
         return total
 
-    def at(self, level: int) -> tuple[Mask, Longs]:
-        """Whether each candidate takes a further pod after `level` of them, and its scores that are not relative."""
-        while len(self._fits) <= level:
-            cluster, more = self.cluster, len(self._fits)
-            row, assumed, _ = cluster.rows(self.shape)
-            requested, before = cluster.requested, cluster.assumed
-            try:
-                cluster.requested, cluster.assumed = requested + more * row, before + more * assumed
-                self._fits.append(filter_pod(cluster, self.shape, self.candidates, self.settings).passed)
-                parts = score_pod(cluster, self.shape, self.candidates, self.settings, _ABSOLUTE)
-            finally:
-                cluster.requested, cluster.assumed = requested, before
-            self._scores.append(sum(parts.values(), np.zeros(len(self.candidates), dtype=np.int64)))
-        return self._fits[level], self._scores[level]
+    def at(self, level: int) -> Longs:
+        """Scores of each candidate that are not relative, for a further pod after `level` of them: int64 (k,).
+
+        Only those of candidates with more `room` mean anything.
+        """
+        while len(self._scores) <= level:
+            pods, k = len(self._scores) + 1, len(self.candidates)
+            score = _FIT_WEIGHT * strategy_scores(self.settings, self._fit, k, pods)
+            if self._balanced:
+                before, self._even = self._even, evenness(self._balanced, k, pods)
+                score += _BALANCED_WEIGHT * balanced_step(before, self._even)
+            self._scores.append(score)
+        return self._scores[level]

@@ -105,6 +105,26 @@ class KubeNodes(Value):
             return np.full(self.n, -1, dtype=np.int32), 0
         return found[0], len(found[1])
 
+    def sum_in_domain(self, key: str, amounts: Longs, counted: Mask | None = None) -> Longs:
+        """Sum an amount over the nodes with each node's own value of a label key: int64 of shape (n,).
+
+        A node without the label has 0.
+
+        Parameters
+        ----------
+        key : str
+        amounts : ndarray of shape (n,), int64
+            Of each node, such as the number of its pods.
+        counted : ndarray of shape (n,), bool, optional
+            Nodes whose amounts are summed; None: all.
+        """
+        codes, n_values = self.codes(key)
+        inside = codes >= 0 if counted is None else counted & (codes >= 0)
+        # The code -1 of nodes without the label finds the last element.
+        sums = np.bincount(codes[inside], amounts[inside], minlength=n_values + 1).astype(np.int64)
+        found: Longs = sums[codes]
+        return found
+
     def column(self, resource: str) -> int | None:
         """Column of a resource; None if no node has it."""
         return self._columns.get(resource)

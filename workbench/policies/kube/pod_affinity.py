@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.model.pod_counts import Count
 from workbench.model.pod_rules import PodAffinityTerm
-from workbench.policies.kube.cluster import KubeCluster, KubeNodes
+from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, NodeStatuses, Status
@@ -44,13 +44,13 @@ def filter_pod_affinity(cluster: KubeCluster, shape: PodShape, statuses: NodeSta
     if rules.anti_affinity:
         apart = np.zeros(nodes.n, dtype=np.bool_)
         for term in rules.anti_affinity:
-            apart |= _in_domains(nodes, term.topology_key, cluster.pods.of(Count((term.selector,)))) > 0
+            apart |= nodes.sum_in_domain(term.topology_key, cluster.pods.of(Count((term.selector,)))) > 0
         statuses.fail(apart[at], _ANTI_AFFINITY)
     refused = np.zeros(nodes.n, dtype=np.bool_)
     for kind, pods in cluster.pods.with_rules():
         for term in kind.rules.anti_affinity:
             if cluster.pods.selects(term.selector, shape.kind):
-                refused |= _in_domains(nodes, term.topology_key, pods) > 0
+                refused |= nodes.sum_in_domain(term.topology_key, pods) > 0
     statuses.fail(refused[at], _EXISTING)
 
 
@@ -67,7 +67,7 @@ def _near(cluster: KubeCluster, shape: PodShape, terms: tuple[PodAffinityTerm, .
         there = nodes.codes(term.topology_key)[0] >= 0
         labelled &= there
         nowhere = nowhere and not pods[there].any()
-        near &= _in_domains(nodes, term.topology_key, pods) > 0
+        near &= nodes.sum_in_domain(term.topology_key, pods) > 0
     if nowhere and all(cluster.pods.selects(term.selector, shape.kind) for term in terms):
         return labelled
     return labelled & near
@@ -103,20 +103,9 @@ def pod_affinity_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSet
     for term, pods, weight in terms:
         there = nodes.codes(term.topology_key)[0] >= 0
         if pods[there].any():
-            added = _in_domains(nodes, term.topology_key, pods) * weight
+            added = nodes.sum_in_domain(term.topology_key, pods) * weight
             raw = added if raw is None else raw + added
     return None if raw is None else _stretched(raw[at])
-
-
-def _in_domains(nodes: KubeNodes, key: str, pods: Longs) -> Longs:
-    """Pods in the domain of each node by a label key, int64 (n,); 0 for nodes without the label."""
-    codes, n_values = nodes.codes(key)
-    there = codes >= 0
-    if not there.any():
-        return np.zeros(nodes.n, dtype=np.int64)
-    per_value = np.bincount(codes[there], pods[there], minlength=n_values).astype(np.int64)
-    found: Longs = np.where(there, per_value[codes], 0)
-    return found
 
 
 def _stretched(raw: Longs) -> Longs:

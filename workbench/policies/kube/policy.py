@@ -121,7 +121,15 @@ class KubeDefault(NodePolicy):
             reasons_told = tuple([*told, group] if needed > 1 else told)
             # No HyperNode is asked for: the whole cluster is the only one that can be short of room.
             anywhere = np.append(np.zeros(request.snapshot.topology.n_domains, dtype=np.bool_), True)
-            return Declined(reasons_told, nearest_misses(request, anywhere), warnings)
+            if request.recorder is not None:
+                return Declined(reasons_told, nearest_misses(request, anywhere), warnings)
+            # Simulations read the first reason of a refusal only.
+            return Declined(
+                reasons_told,
+                warnings=warnings,
+                later=lambda: ((), nearest_misses(request, anywhere)),
+                reads_ledger=True,
+            )
         return Assignment(node, reasons, warnings=warnings)
 
     def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:

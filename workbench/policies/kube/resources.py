@@ -5,18 +5,33 @@ Source: kube-scheduler 1.37.2, pkg/scheduler/framework/plugins/noderesources. Al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import pods_per_node
 from workbench.model.resources import ASSUMED, CPU, MEMORY, PODS
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, NodeStatuses, Status
 
-__all__ = ["balanced_scores", "broken_line", "filter_fit", "fit_scores"]
+__all__ = [
+    "NodeAmounts",
+    "amounts_of",
+    "balanced_scores",
+    "balanced_step",
+    "broken_line",
+    "evenness",
+    "filter_fit",
+    "fit_scores",
+    "pods_that_fit",
+    "strategy_scores",
+]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -82,6 +97,95 @@ def _filtered(shape: PodShape, settings: KubeSettings) -> list[str]:
     return names
 
 
+def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, cap: int) -> Longs:
+    """Count the pods of a shape that pass `filter_fit` one after another on each of some nodes: int64 of shape (m,).
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pods; resources that no node has are not looked at.
+    settings : KubeSettings
+    nodes : ndarray of shape (m,), int32
+        Indices of the nodes.
+    cap : int
+        Larger counts are given as this number.
+    """
+    columns = cluster.nodes.resources
+    filtered = {PODS, *_filtered(shape, settings)}
+    row = np.where([name in filtered for name in columns], cluster.rows(shape)[0], 0)
+    return pods_per_node(cluster.nodes.allocatable[nodes] - cluster.requested[nodes], row, cap=cap)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeAmounts:
+    """Amounts of one resource that a score reads of some nodes.
+
+    Attributes
+    ----------
+    weight : int
+    used, capacity : ndarray of shape (m,), int64
+        What the pods on each node use, and what is allocatable there.
+    row : int
+        What one pod of the shape adds to `used`.
+    """
+
+    weight: int
+    used: Longs
+    capacity: Longs
+    row: int
+
+    @cached_property
+    def lacking(self) -> Mask | None:
+        """Nodes without the resource, bool (m,); None: all have it."""
+        lacking = self.capacity <= 0
+        return lacking if lacking.any() else None
+
+    @cached_property
+    def divisor(self) -> Longs:
+        """`capacity`, and 1 instead of 0."""
+        return np.maximum(self.capacity, 1)
+
+
+def amounts_of(
+    cluster: KubeCluster,
+    shape: PodShape,
+    resources: Sequence[tuple[str, int]],
+    nodes: Ints,
+    *,
+    assumed: bool,
+) -> list[NodeAmounts]:
+    """Amounts of the resources that a score reads on some nodes.
+
+    A resource that no node has is left out, and one that the pod does not request unless it is cpu, memory or
+    ephemeral-storage.
+
+    Parameters
+    ----------
+    cluster : KubeCluster
+    shape : PodShape
+        The pod.
+    resources : sequence of (str, int)
+        Resources with their weights.
+    nodes : ndarray of shape (m,), int32
+        Indices of the nodes.
+    assumed : bool
+        Whether to add what scores assume for containers without a request.
+    """
+    row, assumed_row, _ = cluster.rows(shape)
+    found = []
+    for name, weight in resources:
+        column = cluster.nodes.column(name)
+        if column is None or (name not in _ALWAYS and not shape.requests.get(name)):
+            continue
+        used, each = cluster.requested[nodes, column], int(row[column])
+        if assumed and name in ASSUMED:
+            place = ASSUMED.index(name)
+            used, each = used + cluster.assumed[nodes, place], each + int(assumed_row[place])
+        found.append(NodeAmounts(weight, used, cluster.nodes.allocatable[nodes, column], each))
+    return found
+
+
 def fit_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints) -> Longs:
     """Score of NodeResourcesFit on each of some nodes, int64 of shape (m,), by the configured strategy.
 
@@ -94,25 +198,36 @@ def fit_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, no
     nodes : ndarray of shape (m,), int32
         Indices of the nodes.
     """
-    total, weights = np.zeros(len(nodes), dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
-    for name, weight in settings.resources:
-        amounts = _amounts(cluster, shape, name, nodes, assumed=True)
-        if amounts is None:
-            continue
-        used, capacity = amounts
-        there = capacity > 0
-        divisor = np.where(there, capacity, 1)
+    amounts = amounts_of(cluster, shape, settings.resources, nodes, assumed=True)
+    return strategy_scores(settings, amounts, len(nodes), 1)
+
+
+def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
+    """Score of NodeResourcesFit on nodes after so many pods of the shape more: int64 of shape (n_nodes,).
+
+    Parameters
+    ----------
+    settings : KubeSettings
+    amounts : sequence of NodeAmounts
+    n_nodes : int
+    pods : int
+        The pod that is scored is one of them.
+    """
+    total, weights = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+    for each in amounts:
+        used, capacity, lacking = each.used + pods * each.row, each.capacity, each.lacking
         if settings.strategy == "LeastAllocated":
-            score = np.where(used > capacity, 0, (capacity - used) * 100 // divisor)
+            # More used than there is gives a negative number, which counts as 0.
+            score = np.maximum((capacity - used) * 100 // each.divisor, 0)
         elif settings.strategy == "MostAllocated":
-            score = np.minimum(used, capacity) * 100 // divisor
+            score = np.minimum(used, capacity) * 100 // each.divisor
         else:
-            utilization = np.where(used > capacity, 100, used * 100 // divisor)
+            utilization = np.where(used > capacity, 100, used * 100 // each.divisor)
             score = broken_line([(x, y * 10) for x, y in settings.curve], utilization)
-            there = there & (score > 0)
-        total += np.where(there, score * weight, 0)
-        weights += np.where(there, weight, 0)
-    divisor = np.where(weights > 0, weights, 1)
+            lacking = (score <= 0) if lacking is None else lacking | (score <= 0)
+        total += each.weight * score if lacking is None else np.where(lacking, 0, each.weight * score)
+        weights += each.weight if lacking is None else np.where(lacking, 0, each.weight)
+    divisor = np.maximum(weights, 1)
     if settings.strategy == "RequestedToCapacityRatio":
         # Half away from zero; neither number is negative.
         return np.floor(total / divisor + 0.5).astype(np.int64)
@@ -154,56 +269,48 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
     """
     if not any(shape.requests.get(name) for name, _ in settings.balanced):
         return None
-    after, before = (_balance(cluster, shape, settings, nodes, placed=placed) for placed in (True, False))
+    amounts = amounts_of(cluster, shape, settings.balanced, nodes, assumed=False)
+    return balanced_step(*(evenness(amounts, len(nodes), pods) for pods in (0, 1)))
+
+
+def balanced_step(before: Longs, after: Longs) -> Longs:
+    """Score of NodeResourcesBalancedAllocation by the `evenness` of nodes without a pod and with it: int64 (m,)."""
     return 50 + (50 + after - before) // 2
 
 
-def _balance(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, *, placed: bool) -> Longs:
-    """How evenly resources are used on each node, 0 to 100, with the pod or without: int64 of shape (m,)."""
-    fractions, known = [], []
-    for name, _ in settings.balanced:
-        amounts = _amounts(cluster, shape, name, nodes, assumed=False)
-        if amounts is None:
-            continue
-        used, capacity = amounts
-        there = capacity > 0
-        share = (used if placed else used - shape.requests.get(name, 0)) / np.where(there, capacity, 1)
-        fractions.append(np.where(there, np.minimum(share, 1.0), 0.0))
-        known.append(there)
-    return ((1 - _deviation(fractions, known, len(nodes))) * 100).astype(np.int64)
+def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
+    """How evenly resources of nodes are used after so many pods of the shape more: int64 of shape (n_nodes,), 0 to 100.
+
+    Parameters
+    ----------
+    amounts : sequence of NodeAmounts
+    n_nodes : int
+    pods : int
+    """
+    shares = [np.minimum((each.used + pods * each.row) / each.divisor, 1.0) for each in amounts]
+    known = [None if each.lacking is None else ~each.lacking for each in amounts]
+    return ((1 - _deviation(shares, known, n_nodes)) * 100).astype(np.int64)
 
 
-def _deviation(fractions: list[Floats], known: list[Mask], n_nodes: int) -> Floats:
-    """Standard deviation of the known fractions on each node, float64 of shape (m,); 0 of fewer than two."""
-    if len(fractions) < 2:
+def _deviation(shares: list[Floats], known: list[Mask | None], n_nodes: int) -> Floats:
+    """Standard deviation of the known shares on each node, float64 of shape (m,); 0 of fewer than two.
+
+    `known` has the nodes whose share counts; None: all.
+    """
+    if len(shares) < 2:
         return np.zeros(n_nodes)
-    if len(fractions) == 2:
-        (first, second), (one, other) = fractions, known
-        return np.where(one & other, np.abs(first - second) / 2, 0.0)
-    count = np.sum(known, axis=0)
+    if len(shares) == 2:
+        half = np.abs(shares[0] - shares[1]) / 2
+        for each in known:
+            half = half if each is None else np.where(each, half, 0.0)
+        return half
+    there = [np.ones(n_nodes, dtype=np.bool_) if each is None else each for each in known]
+    shares = [np.where(each, share, 0.0) for each, share in zip(there, shares, strict=True)]
+    count = np.sum(there, axis=0)
     # In list order, because sums of floats depend on it.
-    mean = sum(fractions, np.zeros(n_nodes)) / np.maximum(count, 1)
-    squares = [np.where(there, (one - mean) * (one - mean), 0.0) for one, there in zip(fractions, known, strict=True)]
+    mean = sum(shares, np.zeros(n_nodes)) / np.maximum(count, 1)
+    squares = [np.where(each, (one - mean) * (one - mean), 0.0) for one, each in zip(shares, there, strict=True)]
     spread: Floats = np.sqrt(sum(squares, np.zeros(n_nodes)) / np.maximum(count, 1))
     # Of two, upstream halves the difference, which the general formula would round otherwise.
-    pair = (np.where(known, fractions, 0.0).max(axis=0) - np.where(known, fractions, 1.0).min(axis=0)) / 2
+    pair = (np.where(there, shares, 0.0).max(axis=0) - np.where(there, shares, 1.0).min(axis=0)) / 2
     return np.where(count == 2, pair, np.where(count > 2, spread, 0.0))
-
-
-def _amounts(
-    cluster: KubeCluster, shape: PodShape, name: str, nodes: Ints, *, assumed: bool
-) -> tuple[Longs, Longs] | None:
-    """What pods use of a resource on each node with this pod among them, and the allocatable amounts.
-
-    None: the resource is left out, because no node has it, or the pod does not request it and it is neither cpu, memory
-    nor ephemeral-storage. `assumed` adds what scores assume for containers without a request.
-    """
-    column = cluster.nodes.column(name)
-    if column is None or (name not in _ALWAYS and not shape.requests.get(name)):
-        return None
-    row, more, _ = cluster.rows(shape)
-    used = cluster.requested[nodes, column] + row[column]
-    if assumed and name in ASSUMED:
-        place = ASSUMED.index(name)
-        used = used + cluster.assumed[nodes, place] + more[place]
-    return used, cluster.nodes.allocatable[nodes, column]

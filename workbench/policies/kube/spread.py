@@ -48,18 +48,15 @@ def filter_spread(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses)
     labelled = _with_all_keys(nodes, constraints)
     at = statuses.nodes
     for constraint in constraints:
-        codes, n_values = nodes.codes(constraint.topology_key)
+        key = constraint.topology_key
+        codes, _ = nodes.codes(key)
         counted = labelled & _included(nodes, shape, constraint)
-        pods = _matching(cluster, shape, constraint)
-        per_value = np.bincount(codes[counted], pods[counted], minlength=n_values).astype(np.int64)
-        values = np.bincount(codes[counted], minlength=n_values) > 0
-        low = int(per_value[values].min()) if values.sum() >= max(constraint.min_domains, 1) else 0
+        there = nodes.sum_in_domain(key, _matching(cluster, shape, constraint), counted)
+        values = len(np.unique(codes[counted]))
+        low = int(there[counted].min()) if values >= max(constraint.min_domains, 1) else 0
         itself = constraint.labels is not None and all(one.holds(shape.labels) for one in constraint.labels)
-        mine = codes[at]
-        statuses.fail(mine < 0, Status(Code.UNRESOLVABLE, (_LABEL,)))
-        # A value that no counted node has holds no counted pod.
-        there = per_value[mine] if n_values else np.zeros(len(at), dtype=np.int64)
-        skew = there + int(itself) - low
+        statuses.fail(codes[at] < 0, Status(Code.UNRESOLVABLE, (_LABEL,)))
+        skew = there[at] + int(itself) - low
         statuses.fail(skew > constraint.max_skew, Status(Code.UNSCHEDULABLE, (_SKEW,)))
 
 
@@ -88,17 +85,15 @@ def spread_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     scored = labelled[at]
     raw = np.zeros(len(at))
     for constraint in constraints:
-        codes, n_values = nodes.codes(constraint.topology_key)
         pods = _matching(cluster, shape, constraint)
-        mine = codes[at]
+        mine = nodes.codes(constraint.topology_key)[0][at]
         if constraint.topology_key == _HOSTNAME:
             size, there = int(scored.sum()), pods[at]
         else:
             # Nodes without the label, which only the system's constraints accept, count as one more value.
             size = len(np.unique(mine[scored]))
-            counted = labelled & _included(nodes, shape, constraint) & (codes >= 0)
-            per_value = np.bincount(codes[counted], pods[counted], minlength=n_values).astype(np.int64)
-            there = per_value[mine] if n_values else np.zeros(len(at), dtype=np.int64)
+            counted = labelled & _included(nodes, shape, constraint)
+            there = nodes.sum_in_domain(constraint.topology_key, pods, counted)[at]
         part = there.astype(np.float64) * np.log(np.float64(size + 2)) + float(constraint.max_skew - 1)
         raw += np.where(mine >= 0, part, 0.0)
     # Half away from zero; no score is negative.

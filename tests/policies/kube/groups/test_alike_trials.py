@@ -30,11 +30,19 @@ class Slow(KubeScene):
 
 def cluster(rng):
     """Up to twelve nodes in three racks, some without a rack, with odd amounts and pods on them."""
-    names = tuple(f"n{i:02d}" for i in range(rng.randint(1, 12)))
-    racks = [rng.choice([{}, {"rack": "a"}, {"rack": "b"}, {"rack": "c"}]) for _ in names]
-    amounts = [[rng.randint(1, 9) * 500, rng.randint(1, 16) << 30, rng.choice([2, 110]), 8] for _ in names]
+    count = rng.randint(1, 12)
+    racks = [rng.choice([{}, {"rack": "a"}, {"rack": "b"}, {"rack": "c"}]) for _ in range(count)]
+    amounts = [[rng.randint(1, 9) * 500, rng.randint(1, 16) << 30, rng.choice([2, 110]), 8] for _ in range(count)]
+    nodes = nodes_in(racks, amounts)
+    running = PodShape("d", {}, {"cpu": 300, "memory": 1 << 29})
+    return KubeCluster(nodes, [(running, i) for i in range(count) for _ in range(rng.randint(0, 3))])
+
+
+def nodes_in(racks, amounts):
+    """Nodes n00, n01, … with labels and amounts of cpu, memory, pods and GPUs."""
+    names = tuple(f"n{i:02d}" for i in range(len(racks)))
     none = np.zeros(len(names), dtype=np.bool_)
-    nodes = KubeNodes(
+    return KubeNodes(
         names,
         NodeLabels.from_rows(names, racks),
         NodeTaints.from_rows([()] * len(names)),
@@ -43,8 +51,6 @@ def cluster(rng):
         np.array(amounts, dtype=np.int64),
         none,
     )
-    running = PodShape("d", {}, {"cpu": 300, "memory": 1 << 29})
-    return KubeCluster(nodes, [(running, i) for i in range(len(names)) for _ in range(rng.randint(0, 3))])
 
 
 @max_examples(200)
@@ -55,6 +61,19 @@ def test_at_once_and_one_by_one_agree(rng):
     count = rng.randint(1, 14)
     group = KubePodGroup("g", "d", min_count=rng.choice([None, 1, count]), topology_key=rng.choice(["", "rack"]))
     pods = [GroupPod(f"p{i:02d}", shape, group.key, arrival=i) for i in range(count)]
+    assert_agreement(held, group, pods)
+
+
+def test_nodes_whose_scores_are_zero_stay_in_their_racks():
+    held = KubeCluster(nodes_in([{"rack": rack} for rack in "abbc"], [[0, 0, 110, 2]] * 4))
+    group = KubePodGroup("g", "d", min_count=3, topology_key="rack")
+    shape = PodShape("d", {}, {"nvidia.com/gpu": 1})
+    outcome = assert_agreement(held, group, [GroupPod(f"p{i}", shape, group.key, arrival=i) for i in range(4)])
+    assert [node for _, node in outcome.placed()] == [1, 1, 2, 2]
+
+
+def assert_agreement(held, group, pods):
+    """Try a group with and without shortcuts, compare everything, and return the outcome."""
     order = walk(held.nodes, np.argsort(held.nodes.rank).astype(np.int32))
     found = []
     for scene, settings in ((KubeScene, AT_ONCE), (Slow, ONE_BY_ONE)):
@@ -65,3 +84,4 @@ def test_at_once_and_one_by_one_agree(rng):
         trials = [(t.placement.name, t.outcome.status, t.total, dict(t.parts)) for t in outcome.trials]
         found.append((outcome.status, told, trials, outcome.tied))
     assert found[0] == found[1]
+    return outcome

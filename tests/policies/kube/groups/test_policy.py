@@ -18,6 +18,8 @@ from workbench.model.kube_group import KubeGroup, KubeParent
 from workbench.model.placement import Placement, Refusal
 from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
+from workbench.policies.kube import policy as default_policy
+from workbench.policies.kube.groups import policy as topology_policy
 
 NAME = "kube-1.37-topology"
 NODES = [f"n{i}" for i in range(6)]
@@ -140,6 +142,26 @@ def test_pods_of_lower_priority_that_would_be_evicted_are_named():
     never = by_rack(preemption_policy="Never")
     refusal = place(gang("j", 4, wish=never, priority=10), racks(running=running, used=used))
     assert "preemption-would-help" not in codes(refusal.reasons)
+
+
+@pytest.mark.parametrize("name", ["kube-default", "kube-1.37-topology"])
+def test_a_refusal_tells_the_nearest_place_as_it_was_and_only_if_it_is_read(name, monkeypatch):
+    asked = []
+    for module in (default_policy, topology_policy):
+        count = module.nearest_misses
+        monkeypatch.setattr(module, "nearest_misses", lambda *of, count=count: asked.append(1) or count(*of))
+    policy, big = get_policy(name), gang("big", 40, constraint=hard(1))
+    want = policy.place(big, racks().ledger()).nearest_misses
+    assert want and asked == [1]
+    stream = policy.stream(racks())
+    for _ in range(3):
+        assert stream.place(big).first_reason.code == "insufficient"
+    held = stream.place(big)
+    assert asked == [1]
+    assert isinstance(stream.place(gang("small", 4, constraint=hard(1))), Placement)
+    assert asked == [1, 1]
+    assert held.nearest_misses == want
+    assert asked == [1, 1]
 
 
 def test_sub_groups_are_children_with_a_level_of_their_own():

@@ -7,7 +7,7 @@ are one sorting of (node, number of the pod on it).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,12 +26,17 @@ from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import SUCCESS, Code, Status
 
-__all__ = ["AlikePods", "nodes_of_all", "outcome_of", "shapes_of", "unplaced"]
+__all__ = ["AlikePods", "nodes_of_all", "outcomes_of", "shapes_of", "unplaced"]
 
 Ints = npt.NDArray[np.int32]
 
 #: Scores that depend on which nodes are feasible.
 _RELATIVE = ("TaintToleration", "NodeAffinity")
+
+#: Above any score.
+_HIGH = 1 << 20
+
+_FAILED: PodOutcome[int] = PodOutcome(Status(Code.UNSCHEDULABLE))
 
 
 def unplaced(choice: PodChoice) -> PodOutcome[int]:
@@ -45,7 +50,7 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
     Parameters
     ----------
     pods : sequence of GroupPod
-    nodes : list of int
+    nodes : ndarray of shape (p,), int32
         Nodes of the first pods.
     n_failed : int
 
@@ -55,17 +60,22 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
         Outcome of those that failed; without reasons until somebody asks a node.
     """
 
-    def __init__(self, pods: Sequence[GroupPod], nodes: list[int], n_failed: int) -> None:
+    def __init__(self, pods: Sequence[GroupPod], nodes: Ints, n_failed: int) -> None:
         self.pods = pods
         self.nodes = nodes
         self.n_failed = n_failed
-        self.failure: PodOutcome[int] = PodOutcome(Status(Code.UNSCHEDULABLE))
+        self.failure: PodOutcome[int] = _FAILED
 
     @cached_property
     def _outcomes(self) -> dict[GroupPod, PodOutcome[int]]:
-        found = {pod: PodOutcome(SUCCESS, node) for pod, node in zip(self.pods, self.nodes, strict=False)}
-        placed = len(self.nodes)
-        return found | dict.fromkeys(self.pods[placed : placed + self.n_failed], self.failure)
+        nodes = self.nodes.tolist()
+        of_node = {node: PodOutcome(SUCCESS, node) for node in set(nodes)}
+        found = dict(zip(self.pods[: len(nodes)], [of_node[node] for node in nodes], strict=True))
+        return found | dict.fromkeys(self.pods[len(nodes) : len(self)], self.failure)
+
+    def items(self) -> ItemsView[GroupPod, PodOutcome[int]]:
+        # Faster than the mixin's, which asks for pod after pod.
+        return self._outcomes.items()
 
     def __getitem__(self, pod: GroupPod) -> PodOutcome[int]:
         return self._outcomes[pod]
@@ -79,15 +89,15 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
 
 def shapes_of(outcome: GroupOutcome[GroupPod, int, Ints]) -> Mapping[PodShape, int]:
     """How many pods of each shape a group has placed."""
-    if isinstance(outcome.pods, AlikePods) and outcome.succeeded and outcome.pods.nodes:
+    if isinstance(outcome.pods, AlikePods) and outcome.succeeded and len(outcome.pods.nodes):
         return {outcome.pods.pods[0].shape: len(outcome.pods.nodes)}
     return Counter(pod.shape for pod, _ in outcome.placed())
 
 
-def outcome_of(
-    group: KubePodGroup, before: int, pods: Sequence[GroupPod], nodes: list[int]
-) -> GroupOutcome[GroupPod, int, Ints]:
-    """Outcome of a PodGroup of which as many pods as there are nodes were placed, one after another.
+def outcomes_of(
+    group: KubePodGroup, before: int, pods: Sequence[GroupPod], nodes: Sequence[Ints]
+) -> Iterator[GroupOutcome[GroupPod, int, Ints]]:
+    """Outcomes of a PodGroup in placements that each take some of its first pods, one after another.
 
     Parameters
     ----------
@@ -96,22 +106,24 @@ def outcome_of(
         Pods of the group that had a node already.
     pods : sequence of GroupPod
         All pods to try, in order.
-    nodes : list of int
-        Nodes of the first of them.
+    nodes : sequence of ndarray, int32
+        For each placement the nodes of the pods that it takes.
     """
     first = feasible(group, before, len(pods))
-    if not first.ok and first.code is not Code.WAIT:
-        return GroupOutcome(group, first)
-    placed = before + len(nodes)
-    left = len(pods) - len(nodes)
-    # Pods are tried until the minimum is out of reach.
-    failed = left if placed >= group.minimum else min(left, before + len(pods) - group.minimum + 1)
-    return GroupOutcome(group, feasible(group, placed, left - failed), AlikePods(pods, nodes, failed))
+    for mine in nodes:
+        if not first.ok and first.code is not Code.WAIT:
+            yield GroupOutcome(group, first)
+            continue
+        placed = before + len(mine)
+        left = len(pods) - len(mine)
+        # Pods are tried until the minimum is out of reach.
+        failed = left if placed >= group.minimum else min(left, before + len(pods) - group.minimum + 1)
+        yield GroupOutcome(group, feasible(group, placed, left - failed), AlikePods(pods, mine, failed))
 
 
 def nodes_of_all(
     cluster: KubeCluster, pods: Sequence[GroupPod], placements: Sequence[GroupPlacement[Ints]], settings: KubeSettings
-) -> list[list[int]] | None:
+) -> list[Ints] | None:
     """Nodes of the first pods of a group in each placement, as pods placed one after another get them.
 
     In one placement the node with the highest score comes next, of equals the smallest name. That is the order of the
@@ -128,7 +140,7 @@ def nodes_of_all(
 
     Returns
     -------
-    list of list of int, or None
+    list of ndarray, int32, or None
         For each placement; at most as many nodes as there are pods. None: the pods must be tried one by one.
     """
     shape, serving = pods[0].shape, pods[0].serving
@@ -139,32 +151,26 @@ def nodes_of_all(
         place[each.nodes] = number
     if serving is not None:
         place[~serving] = -1
-    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings)
-    candidates = levels.candidates
-    alive, lowest = np.ones(len(candidates), dtype=np.bool_), np.zeros(len(candidates), dtype=np.int64)
-    rows: list[npt.NDArray[np.int64]] = []
-    scores: list[npt.NDArray[np.int64]] = []
-    for level in range(len(pods)):
-        fits, score = levels.at(level)
-        alive = alive & fits
-        if not alive.any():
-            break
-        if level == 0 and _relative(cluster, shape, candidates[alive], settings):
-            return None
-        lowest = np.minimum(lowest, score) if level else score
-        rows.append(np.flatnonzero(alive))
-        scores.append(lowest[alive])
-    if not rows:
-        return [[] for _ in placements]
-    row, score = np.concatenate(rows), np.concatenate(scores)
-    at = place[candidates[row]]
-    # Of one node and score the earlier level is first, because sorting is stable.
-    order = np.lexsort((row, -score, at))
-    nodes, start = candidates[row[order]], np.searchsorted(at[order], np.arange(len(placements) + 1))
-    return [nodes[begin : min(end, begin + len(pods))].tolist() for begin, end in pairwise(start.tolist())]
+    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings, len(pods))
+    room = levels.room
+    if _relative(cluster, shape, levels.candidates[room > 0], settings):
+        return None
+    lowest = np.full(len(room), _HIGH, dtype=np.int64)
+    # By placement, falling score, name: sorting whole numbers takes a tenth of the time of a sorting by three keys.
+    bits = len(room).bit_length()
+    keys = (place[levels.candidates] * _HIGH << bits) + np.arange(len(room))
+    entries = [np.zeros(0, dtype=np.int64)]
+    for level in range(int(room.max(initial=0))):
+        lowest = np.minimum(lowest, levels.at(level))
+        entries.append((keys - (lowest << bits))[room > level])
+    found = np.sort(np.concatenate(entries))
+    # Behind the node of the last placement with the lowest score, which is 0.
+    start = np.searchsorted(found, ((np.arange(len(placements) + 1) - 1) * _HIGH + 1) << bits)
+    nodes = levels.candidates[found & ((1 << bits) - 1)] if len(found) else found.astype(np.int32)
+    return [nodes[begin : min(end, begin + len(pods))] for begin, end in pairwise(start.tolist())]
 
 
 def _relative(cluster: KubeCluster, shape: PodShape, feasible_nodes: Ints, settings: KubeSettings) -> bool:
     """Whether a score that depends on which nodes are feasible tells feasible nodes apart."""
-    parts = score_pod(cluster, shape, feasible_nodes, settings, _RELATIVE)
+    parts = score_pod(cluster, shape, feasible_nodes, settings, _RELATIVE) if len(feasible_nodes) else {}
     return any(part.min() != part.max() for part in parts.values())

@@ -151,15 +151,14 @@ class GangTree:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
         shapes: dict[int, PodShape] = {}
-        for position in positions:
-            role = int(gang.role_of_pod[position])
+        pods = []
+        for position, role in zip(positions, gang.role_of_pod[list(positions)].tolist(), strict=True):
             if role not in shapes:
                 shapes[role] = PodShape.of_role(gang, gang.roles[role])
-            pod = GroupPod(
-                str(position), shapes[role], group.key, gang.roles[role].priority, arrival=position, role=role
-            )
-            self.pods.append(pod)
-            self.place[pod] = number, position
+            priority = gang.roles[role].priority
+            pods.append(GroupPod(str(position), shapes[role], group.key, priority, arrival=position, role=role))
+        self.pods += pods
+        self.place.update(zip(pods, ((number, position) for position in positions), strict=True))
 
 
 def _composites(gang: Gang) -> list[KubePodGroup]:

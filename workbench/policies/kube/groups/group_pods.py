@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.kube.shape import PodShape
 
-__all__ = ["GroupPod", "alike", "by_shape", "pod_order"]
+__all__ = ["GroupPod", "by_shape", "pod_order", "runs_of"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class GroupPod:
     """A pod that waits, or that has a node.
 
@@ -66,12 +67,26 @@ def pod_order(pods: Iterable[GroupPod]) -> list[GroupPod]:
 
     By priority, the highest first; then by attempts, the most first; then by arrival and by name.
     """
-    return sorted(pods, key=lambda pod: (-pod.priority, -pod.attempts, pod.arrival, pod.name.encode()))
+    # Code points order names as their bytes do.
+    by_arrival = sorted(pods, key=attrgetter("arrival", "name"))
+    return sorted(by_arrival, key=attrgetter("priority", "attempts"), reverse=True)
 
 
-def alike(one: GroupPod, other: GroupPod) -> bool:
-    """Whether two pods of a group are alike to every node: of one shape, and without a nominated node."""
-    return one.shape is other.shape and one.serving is other.serving and max(one.nominated, other.nominated) < 0
+def runs_of(pods: Iterable[GroupPod]) -> list[list[GroupPod]]:
+    """Pods in their order, cut into runs of pods that are alike to every node.
+
+    They have one shape and may go to the same nodes. A pod with a nominated node is a run by itself.
+    """
+    cut: list[list[GroupPod]] = []
+    last: GroupPod | None = None
+    for pod in pods:
+        same = last is not None and pod.shape is last.shape and pod.serving is last.serving
+        if same and pod.nominated < 0:
+            cut[-1].append(pod)
+        else:
+            cut.append([pod])
+        last = pod if pod.nominated < 0 else None
+    return cut
 
 
 def by_shape(pods: Iterable[tuple[GroupPod, int]]) -> dict[PodShape, list[int]]:

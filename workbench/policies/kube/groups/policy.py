@@ -5,8 +5,10 @@ Source: kube-scheduler 1.37.2 with the gates GenericWorkload, TopologyAwareWorkl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +20,7 @@ from workbench.model.kube_group import KubeGroup
 from workbench.model.ledger import Ledger
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
-from workbench.model.placement import UNPLACED, Decision, Placement, Refusal
+from workbench.model.placement import UNPLACED, Decision, Placement, Refusal, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
@@ -93,17 +95,20 @@ class KubeTopology(KubeDefault):
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
-        known = dict(tree.counted)
-        for pod in tree.pods:
-            known[pod.group] = known.get(pod.group, 0) + 1
+        known = Counter(pod.group for pod in tree.pods)
+        known.update(tree.counted)
         for leaf in tree.groups.leaves(tree.root):
-            status = ready_to_queue(tree.groups, leaf.key, lambda group: known.get(group.key, 0), composites=True)
+            status = ready_to_queue(tree.groups, leaf.key, lambda group: known[group.key], composites=True)
             if not status.ok:
                 return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
             return ()
-        members = [MemberPod(pod.name, priority=pod.priority) for pod in tree.pods if pod.node < 0]
-        status = validate(tree.root, members)
+        # One pod of each priority, the first: they differ in nothing else that is compared.
+        first: dict[int, GroupPod] = {}
+        for pod in tree.pods:
+            if pod.node < 0:
+                first.setdefault(pod.priority, pod)
+        status = validate(tree.root, [MemberPod(pod.name, priority=pod.priority) for pod in first.values()])
         return () if status.ok else (Notice("group-error", text_of(status)),)
 
     def assign(self, request: Request) -> Answer:
@@ -130,14 +135,14 @@ class KubeTopology(KubeDefault):
         cannot = self._cannot_start(tree)
         if cannot:
             return [Declined(cannot) for _ in requests]
-        for pod in tree.place:
-            request = requests[tree.place[pod][0]]
-            pod.serving = request.demand.gpus.feasible(request.gang.roles[pod.role].n_gpus)
+        serving = [[request.demand.gpus.feasible(role.n_gpus) for role in request.gang.roles] for request in requests]
+        for pod, (number, _) in tree.place.items():
+            pod.serving = serving[number][pod.role]
         cluster = KubeCluster.of_ledger(ledger, requests[0].demand.idle)
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         outcome, placed = self._cycles(cluster, tree, levels, order)
-        eviction = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
+        eviction = cache(lambda: self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot))
         answers = [
             self._answer(number, request, tree, outcome, placed, eviction) for number, request in enumerate(requests)
         ]
@@ -226,7 +231,7 @@ class KubeTopology(KubeDefault):
         tree: GangTree,
         outcome: GroupOutcome[GroupPod, int, Ints],
         placed: Mapping[GroupPod, int],
-        eviction: tuple[Notice, ...],
+        eviction: Callable[[], tuple[Notice, ...]],
     ) -> Answer:
         gang = request.gang
         warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
@@ -238,7 +243,9 @@ class KubeTopology(KubeDefault):
         reasons: dict[int, tuple[Notice, ...]] = {}
         for leaf in leaf_outcomes(tree.groups, outcome):
             for pod, found in leaf.pods.items():
-                if tree.place[pod][0] == number and isinstance(found.failure, PodChoice) and pod not in placed:
+                if found.failure is None or pod in placed or tree.place[pod][0] != number:
+                    continue
+                if isinstance(found.failure, PodChoice):
                     reasons.setdefault(pod.role, (self._told(request, found.failure, len(_nodes_of(leaf))),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
@@ -250,8 +257,17 @@ class KubeTopology(KubeDefault):
                 group = Notice("group-error", text, numbers=numbers)
             else:
                 group = Notice("pod-group-unschedulable", text, numbers=numbers)
-            told = [reason for each in reasons.values() for reason in each]
-            return Declined((*told, group, *eviction), nearest_misses(request, _domains(gang, request)), warnings)
+            told = (*(reason for each in reasons.values() for reason in each), group)
+
+            def later() -> Why:
+                return eviction(), nearest_misses(request, _domains(gang, request))
+
+            if request.recorder is None and len(tree.gangs) == 1:
+                # Simulations read the first reason of a refusal only.
+                return Declined(told, warnings=warnings, later=later, reads_ledger=True)
+            # The other gangs of the tree will have changed the ledger.
+            more, misses = later()
+            return Declined((*told, *more), misses, warnings)
         answer = Assignment(node, reasons, warnings=warnings)
         if outcome.placement is not None:
             answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))

@@ -11,9 +11,9 @@ from workbench.cancel import check
 from workbench.model.resources import ASSUMED
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcome_of, shapes_of, unplaced
+from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcomes_of, shapes_of, unplaced
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
-from workbench.policies.kube.groups.group_pods import GroupPod, alike, by_shape, pod_order
+from workbench.policies.kube.groups.group_pods import GroupPod, by_shape, pod_order, runs_of
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
@@ -27,6 +27,7 @@ from workbench.policies.kube.status import SUCCESS, Status
 __all__ = ["KubeScene"]
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 
 
 class KubeScene:
@@ -85,13 +86,7 @@ class KubeScene:
 
     def runs(self, group: KubePodGroup) -> Sequence[Sequence[GroupPod]]:
         """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
-        cut: list[list[GroupPod]] = []
-        for pod in self.pods(group):
-            if cut and alike(cut[-1][-1], pod):
-                cut[-1].append(pod)
-            else:
-                cut.append([pod])
-        return cut
+        return runs_of(self.pods(group))
 
     def place(self, run: Sequence[GroupPod], nodes: Ints) -> list[PodOutcome[int]]:
         """Give pods of one shape nodes, one after another, until one finds none; they are assumed there.
@@ -132,11 +127,8 @@ class KubeScene:
         nodes = nodes_of_all(self.cluster, runs[0], placements, self.settings)
         if nodes is None:
             return None
-        before = self.scheduled(group)
-        return [
-            Trial(placement, outcome_of(group, before, runs[0], found))
-            for placement, found in zip(placements, nodes, strict=True)
-        ]
+        outcomes = outcomes_of(group, self.scheduled(group), runs[0], nodes)
+        return [Trial(placement, outcome) for placement, outcome in zip(placements, outcomes, strict=True)]
 
     def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
         """Say why pods of a trial of `alike` found no node.
@@ -151,9 +143,9 @@ class KubeScene:
         first = pods.pods[0]
         nodes = trial.placement.nodes
         inside = nodes if first.serving is None else nodes[first.serving[nodes]]
-        self.cluster.assume(first.shape, *pods.nodes)
+        self.cluster.assume(first.shape, *pods.nodes.tolist())
         choice = schedule_pod(self.cluster, first.shape, inside, self.settings)
-        self.cluster.forget(first.shape, *pods.nodes)
+        self.cluster.forget(first.shape, *pods.nodes.tolist())
         pods.failure = unplaced(choice)
 
     def assume(self, pods: Iterable[tuple[GroupPod, int]]) -> None:
@@ -205,33 +197,47 @@ class KubeScene:
         counts = normalised_counts([before + sum(shapes.values()) for shapes in placed])
         if isinstance(counts, Status):
             return counts
-        for trial, shapes, count in zip(trials, placed, counts, strict=True):
-            fit = self.fit(trial.placement.nodes, shapes)
+        fits = self.fits([trial.placement.nodes for trial in trials], placed)
+        for trial, fit, count in zip(trials, fits, counts, strict=True):
             trial.parts = {"PodGroupPodsCount": float(count), "NodeResourcesFit": float(fit)}
             trial.total = count + fit
         return SUCCESS
 
-    def fit(self, nodes: Ints, shapes: Mapping[PodShape, int]) -> int:
-        """Score how full nodes become with pods on them, 0 to 100 (`fit_score`).
+    def fits(self, places: Sequence[Ints], shapes: Sequence[Mapping[PodShape, int]]) -> list[int]:
+        """Score how full the nodes of each placement become with pods on them, 0 to 100 (`fit_score`).
 
         Parameters
         ----------
-        nodes : ndarray of shape (k,), int32
-        shapes : mapping of PodShape to int
-            How many pods of each shape come; they are not on the nodes yet.
+        places : sequence of ndarray, int32
+            Nodes of each placement.
+        shapes : sequence of mapping of PodShape to int
+            How many pods of each shape come to each; they are not on the nodes yet.
         """
-        cluster = self.cluster
-        names = cluster.nodes.resources
-        allocatable = dict(zip(names, cluster.nodes.allocatable[nodes].sum(axis=0).tolist(), strict=True))
-        used = dict(zip(names, cluster.requested[nodes].sum(axis=0).tolist(), strict=True))
-        for name, amount in zip(ASSUMED, cluster.assumed[nodes].sum(axis=0).tolist(), strict=True):
-            used[name] += amount
-        requested: dict[str, int] = {}
-        for shape, pods in shapes.items():
-            for amounts in (shape.requests, shape.assumed):
-                for name, amount in amounts.items():
-                    requested[name] = requested.get(name, 0) + pods * amount
-        return fit_score(allocatable, used, requested, self.settings.resources)
+        cluster, nodes = self.cluster, np.concatenate(places)
+        ends = np.cumsum([len(each) for each in places])
+
+        def sums(amounts: Longs) -> list[int]:
+            upto = np.append(0, np.cumsum(amounts[nodes]))[np.append(0, ends)]
+            return np.diff(upto).tolist()
+
+        scored = [(name, cluster.nodes.column(name)) for name, _ in self.settings.resources]
+        columns = {name: column for name, column in scored if column is not None}
+        allocatable = {name: sums(cluster.nodes.allocatable[:, column]) for name, column in columns.items()}
+        used = {}
+        for name, column in columns.items():
+            held = cluster.requested[:, column]
+            used[name] = sums(held + cluster.assumed[:, ASSUMED.index(name)] if name in ASSUMED else held)
+        found = []
+        for i, coming in enumerate(shapes):
+            requested: dict[str, int] = {}
+            for shape, pods in coming.items():
+                for amounts in (shape.requests, shape.assumed):
+                    for name, amount in amounts.items():
+                        requested[name] = requested.get(name, 0) + pods * amount
+            offered = {name: amounts[i] for name, amounts in allocatable.items()}
+            taken = {name: amounts[i] for name, amounts in used.items()}
+            found.append(fit_score(offered, taken, requested, self.settings.resources))
+        return found
 
     def begin(self, group: KubePodGroup, placement: GroupPlacement[Ints]) -> None:
         """Take notice that a placement is going to be tried: long work can be cancelled here."""
