@@ -7,6 +7,7 @@ in ``workbench … | head -1``, the status does not change (`workbench.cli.outpu
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -38,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit status.
     """
+    if argv is None:
+        # Imports make many objects and no garbage: by Python's own threshold a tenth of a short command is collection.
+        gc.set_threshold(50_000, 20, 20)
     if sys.stderr is None:  # as Python has it where the descriptor is not open
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
     if sys.stdout is None:
@@ -82,7 +86,7 @@ def _run(argv: Sequence[str]) -> int:
     # Newer typers carry their own copy of click, older ones use the package: the class is found by its name.
     usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
-        status = command()(args=list(argv), prog_name="workbench", standalone_mode=False)
+        status = command(argv[0] if argv else "")(args=list(argv), prog_name="workbench", standalone_mode=False)
     except typer.Abort:
         status = INTERRUPTED
     except usage_error as error:
