@@ -32,6 +32,9 @@ __all__ = [
 #: A call that a page names in a sentence, such as ``wb.save(snapshot, "cluster.json")``.
 _CALL_IN_A_SENTENCE = re.compile(r"`(\w+(?:\.\w+)+)\(")
 
+#: An object that is imported when it is first wanted (`workbench.model.deferred.Deferred`).
+_DEFERRED = re.compile(r"workbench(\.\w+)+:\w+")
+
 #: Statements that run when a module is imported, as one definition.
 BODY = "<body>"
 
@@ -184,6 +187,8 @@ class Reach:
                 found.add(local[each.id])
             elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value in bound:
                 found.add(bound[each.value])  # a quoted annotation
+            elif isinstance(each, ast.Constant) and isinstance(each.value, str) and _DEFERRED.fullmatch(each.value):
+                found.add(each.value)
         return found
 
     def named_by(self, text: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,24 @@ from importlinter import api
 from importlinter.contracts.layers import LayersContract
 from importlinter.contracts.protected import ProtectedContract
 
+from tests.reach import sources_of
+
+#: Module of an object that is imported when it is first wanted.
+DEFERRED = re.compile(r'"(workbench(?:\.\w+)+):\w+"')
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @cache
 def graph() -> grimp.ImportGraph:
-    """Every import of the package, those inside functions and under TYPE_CHECKING among them."""
-    return grimp.build_graph("workbench", cache_dir=None)
+    """Every import of the package, those inside functions, under TYPE_CHECKING and in a `Deferred` among them."""
+    found = grimp.build_graph("workbench", cache_dir=None)
+    for name, source in sources_of(ROOT, "workbench").items():
+        importer = name.removesuffix(".__init__")
+        for number, line in enumerate(source.splitlines(), start=1):
+            for imported in DEFERRED.findall(line):
+                found.add_import(importer=importer, imported=imported, line_number=number, line_contents=line)
+    return found
 
 
 @cache
@@ -89,6 +101,13 @@ def test_a_planted_import_that_climbs_is_found(importer: str, imported: str, wan
     where = "workbench.policies."
     planted.add_import(importer=where + importer, imported=where + imported, line_number=7, line_contents="")
     assert any(name.startswith(want) for name in broken_layers(planted))
+
+
+def test_a_deferred_import_is_an_import() -> None:
+    (line,) = graph().get_import_details(
+        importer="workbench.policies.registry", imported="workbench.policies.kueue.queued.scheduler"
+    )
+    assert "KueueScheduler" in line["line_contents"]
 
 
 def test_every_room_has_a_contract() -> None:

@@ -121,11 +121,13 @@ def test_a_method_that_nobody_calls_is_accused(source):
 #: They hand out every export, and so vouch for none.
 EXPORTS = {
     "workbench:_ROOMS",
+    "workbench.model.deferred:deferred_names",
     *(f"workbench{room}:{name}" for room in ("", ".jobs", ".report") for name in ("_HOME", "__getattr__", "__dir__")),
 }
 
 #: Methods that are called from outside the package, and by whom.
 CALLED_FROM_OUTSIDE = {
+    "workbench.cli.app:_Sections.format_commands": "click, or typer's copy of it",
     "workbench.live.kubernetes.bounded_server:BoundedHandler.do_GET": "http.server",
     "workbench.live.kubernetes.bounded_server:BoundedHandler.do_POST": "http.server",
     "workbench.live.kubernetes.bounded_server:BoundedHandler.log_message": "http.server",

@@ -43,13 +43,10 @@ CHANGES = {
     ],
     "workbench/policies/registry.py": [
         (
-            "from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, "
-            "read_parameters\n",
-            "from workbench.policies.rack_claims import RackClaims\n",
-        ),
-        (
-            '    Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),\n',
-            '    Entry("rack-claims", "node", RackClaims, NoParameters, "in the rack that is claimed", "toy"),\n',
+            '        f"{_VOLCANO} 1.13, allocate action",\n        _VOLCANO_SCHEDULER,\n    ),\n',
+            '    Entry(\n        "rack-claims",\n        "node",\n'
+            '        Deferred("workbench.policies.rack_claims:RackClaims"),\n'
+            '        NoParameters,\n        "in the rack that is claimed",\n        "toy",\n    ),\n',
         ),
     ],
     "docs/index.md": [("koordinator\n", "rack-claims\n")],

@@ -7,6 +7,7 @@ in ``workbench … | head -1``, the status does not change (`workbench.cli.outpu
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -38,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit status.
     """
+    if argv is None:
+        # Imports make many objects and no garbage: by Python's own threshold a tenth of a short command is collection.
+        gc.set_threshold(50_000, 20, 20)
     if sys.stderr is None:  # as Python has it where the descriptor is not open
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
     if sys.stdout is None:
@@ -48,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _status(argv: Sequence[str]) -> int:
     """Run a command and return its exit status; every error is written to stderr as one line."""
+    if any("\0" in argument for argument in argv):  # releases of typer differ in what they make of one in a path
+        return _fail("an argument has an embedded null byte", BAD_INPUT)
     try:
         status = _run(argv)
         sys.stdout.flush()
@@ -82,7 +88,7 @@ def _run(argv: Sequence[str]) -> int:
     # Newer typers carry their own copy of click, older ones use the package: the class is found by its name.
     usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
-        status = command()(args=list(argv), prog_name="workbench", standalone_mode=False)
+        status = command(argv[0] if argv else "")(args=list(argv), prog_name="workbench", standalone_mode=False)
     except typer.Abort:
         status = INTERRUPTED
     except usage_error as error:

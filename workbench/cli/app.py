@@ -6,24 +6,10 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from workbench.cli.compare import compare, demo
-from workbench.cli.cost import calibrate, cost
-from workbench.cli.expand import expand
-from workbench.cli.fill import fill
-from workbench.cli.fix import fix
-from workbench.cli.gpus import gpus
-from workbench.cli.kind import kind_app
-from workbench.cli.live import live_app
-from workbench.cli.operator import operator_app
 from workbench.cli.output import emit
-from workbench.cli.place import place
-from workbench.cli.policies import policies
-from workbench.cli.run import run
-from workbench.cli.simulate import simulate
-from workbench.cli.study import study_app
-from workbench.cli.topology import topology_app
-from workbench.cli.validate import schema, validate
+from workbench.model.deferred import Deferred
 
 __all__ = ["command"]
 
@@ -39,34 +25,58 @@ Examples:
   workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
 """
 
-_app = typer.Typer(
-    name="workbench",
-    help=_HELP,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-_app.command()(demo)
-_app.command()(place)
-_app.command()(compare)
-_app.command()(fix)
-_app.command()(gpus)
-_app.command()(fill)
-_app.add_typer(topology_app, name="topology")
-_app.add_typer(live_app, name="live")
-_app.add_typer(operator_app, name="operator")
-_app.add_typer(kind_app, name="kind")
-_app.command()(validate)
-_app.command()(expand)
-_app.command()(run)
-_app.command()(simulate)
-_app.add_typer(study_app, name="study")
-_app.command()(cost)
-_app.command()(calibrate)
-_app.command()(schema)
-_app.command()(policies)
+#: By section of the help and name, where a command stands and its line there. One that is not called is not imported.
+_COMMANDS = {
+    "Place jobs": {
+        "demo": ("workbench.cli.compare:demo", "Compare policies on an example cluster"),
+        "place": ("workbench.cli.place:place", "Place the jobs of the input by one policy"),
+        "compare": ("workbench.cli.compare:compare", "Place the jobs by several policies"),
+        "fix": ("workbench.cli.fix:fix", "Say why a job is pending, and what would help"),
+        "policies": ("workbench.cli.policies:policies", "List the policies and their parameters"),
+    },
+    "Topology and GPUs": {
+        "topology": ("workbench.cli.topology:topology_app", "Show, check, convert or make a topology"),
+        "gpus": ("workbench.cli.gpus:gpus", "Choose the K GPUs with the fastest slowest link"),
+        "cost": ("workbench.cli.cost:cost", "Price the communication of a training step"),
+        "calibrate": ("workbench.cli.cost:calibrate", "Fit latency and bandwidth to measurements"),
+    },
+    "Over time": {
+        "simulate": ("workbench.cli.simulate:simulate", "Simulate a cluster as jobs come and go"),
+        "fill": ("workbench.cli.fill:fill", "Fill an idle cluster with pods of a trace"),
+        "study": ("workbench.cli.study:study_app", "Simulate policies with several seeds"),
+        "run": ("workbench.cli.run:run", "Let an embedded cluster run manifests"),
+    },
+    "Kubernetes": {
+        "live": ("workbench.cli.live:live_app", "Read a live cluster, write nothing"),
+        "operator": ("workbench.cli.operator:operator_app", "Run jobs on a live cluster"),
+        "kind": ("workbench.cli.kind:kind_app", "Make a cluster with fake GPU nodes"),
+        "validate": ("workbench.cli.validate:validate", "Say what a cluster would refuse or complete"),
+        "expand": ("workbench.cli.expand:expand", "Write the pods that Jobs become"),
+        "schema": ("workbench.cli.validate:schema", "Write the JSON Schema of a kind"),
+    },
+    "This program": {
+        "version": ("workbench.cli.version:version", "Print the versions that a bug report needs"),
+    },
+}
+
+
+class _Sections(TyperGroup):
+    """The root command, whose help lists its commands in sections."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section of the help for each section of commands.
+
+        Parameters
+        ----------
+        ctx : Context
+            Of click, as typer brings it.
+        formatter : HelpFormatter
+            Where the lines are written.
+        """
+        formatter.write("\nCommands:\n")
+        for title, names in _COMMANDS.items():
+            formatter.write(f"  {title}:\n")
+            formatter.write_dl([(f"    {name:<9}", line) for name, (_, line) in names.items()])
 
 
 def _print_version(wanted: bool) -> None:
@@ -77,10 +87,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@_app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("-V", "--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     pass
@@ -90,9 +100,32 @@ _root.__doc__ = _HELP
 
 
 @cache
-def command() -> Any:
-    """The tree of all commands as one click command.
+def command(name: str = "") -> Any:
+    """The tree of commands as one click command.
 
     Cached, because reading all signatures takes longer than most commands run.
+
+    Parameters
+    ----------
+    name : str
+        Command below the root that is called: the tree holds this command alone, so that no other is imported. A name
+        that is no command, such as an empty one, gives the whole tree.
     """
-    return typer.main.get_command(_app)
+    app = typer.Typer(
+        name="workbench",
+        help=_HELP,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        cls=_Sections,
+    )
+    app.callback()(_root)
+    known = {one: place for names in _COMMANDS.values() for one, place in names.items()}
+    for one, (home, line) in ({name: known[name]} if name in known else known).items():
+        loaded = Deferred(home).load()
+        if isinstance(loaded, typer.Typer):
+            app.add_typer(loaded, name=one, short_help=line)
+        else:
+            app.command(one, short_help=line)(loaded)
+    return typer.main.get_command(app)

@@ -22,7 +22,6 @@ from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
-from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.formats.mend import mended, renamed_hypernodes
 from workbench.formats.review import Reviewer
 from workbench.formats.scenario_file import parse_scenario
@@ -422,6 +421,10 @@ def _drawable(cluster: ClusterObjects, joined: Joined) -> ClusterObjects:
 
 
 def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) -> list[tuple[str, BandwidthMatrix]]:
+    if not matrices:
+        return []
+    from workbench.formats.matrix import MAX_BYTES, parse_matrix
+
     given = []
     for pattern, path in matrices.items():
         try:

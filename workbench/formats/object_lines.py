@@ -12,14 +12,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from workbench.errors import InputError
 from workbench.formats.write_manifests import to_yaml_scalar
 from workbench.objects.fields import path_steps
-from workbench.topology.lint import FieldEdit
+
+if TYPE_CHECKING:
+    from workbench.topology.lint import FieldEdit
 
 __all__ = ["ObjectText", "decoded", "line_in_document", "object_texts", "spliced"]
 

@@ -13,8 +13,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.model.deferred import deferred_names
 
 if TYPE_CHECKING:
     from workbench.jobs.expand import expand_job as expand_job
@@ -43,10 +44,7 @@ _HOME = {
 __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = deferred_names(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

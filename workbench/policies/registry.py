@@ -1,7 +1,8 @@
 """The registry of policies: lists them by name, and makes a policy from the name that a user typed.
 
 The registry holds our own policies, those of the entry-point group ``workbench.policies`` (an `Entry` or a function of
-another package), and those that the decorator `policy` adds in a notebook cell.
+another package), and those that the decorator `policy` adds in a notebook cell. A policy of ours is imported when it is
+made or described, not with the registry.
 """
 
 from __future__ import annotations
@@ -13,53 +14,15 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.deferred import Deferred
 from workbench.model.display import Tabular
-from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
 from workbench.policies.composed import Composed
 from workbench.policies.contract import Policy, SchedulerTraits
 from workbench.policies.departures import DEPARTURES
 from workbench.policies.function import FunctionPolicy, PlaceFunction, parameters_of
-from workbench.policies.gpu.ascend910 import GpuAscend910
 from workbench.policies.gpu.base import GpuPolicy
-from workbench.policies.gpu.best_effort import GpuBestEffort
-from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
-from workbench.policies.gpu.lowest_index import GpuLowestIndex
-from workbench.policies.gpu.mapa import GpuMapa, MapaParameters
-from workbench.policies.gpu.simple import GpuSimple
-from workbench.policies.gpu.static_dgx import GpuStaticDgx, StaticDgxParameters
-from workbench.policies.gpu_sharing.policy import (
-    DrawParameters,
-    FgdParameters,
-    GpuSharingPolicy,
-    HeadroomParameters,
-    TieParameters,
-)
-from workbench.policies.hyper_job.place import place_hyper_job
-from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
-from workbench.policies.koordinator.network import GangGroupScheduler, KoordinatorNetwork
-from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
-from workbench.policies.kube.groups.policy import KubeTopology, KubeTopologyParameters, KubeTopologyScheduler
-from workbench.policies.kube.parameters import KubeParameters
-from workbench.policies.kube.policy import KubeDefault, KubeScheduler
-from workbench.policies.kueue.policy import Kueue019, KueueParameters
-from workbench.policies.kueue.queued.scheduler import KueueScheduler
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, ParameterInfo, make_policy, parameter_infos, read_parameters
-from workbench.policies.switch_affinity.policy import (
-    SingleLayer,
-    SwitchAffinity,
-    SwitchAffinity10,
-    SwitchParameters,
-    TableParameters,
-)
-from workbench.policies.volcano.explain.search_explainer import VolcanoExplainer
-from workbench.policies.volcano.parts.scores import NodeOrderParameters, TopologyParameters
-from workbench.policies.volcano.session.policy import Allocate
-from workbench.policies.volcano.session.scheduler import VolcanoScheduler
-from workbench.policies.volcano.v1_13.documents import VolcanoDocuments
-from workbench.policies.volcano.v1_13.policy import Volcano113
-from workbench.policies.volcano.v1_15.hypernode_scores import HyperNodeParameters
-from workbench.policies.volcano.v1_15.policy import Volcano115, Volcano115Scheduler
 
 __all__ = [
     "Entry",
@@ -91,23 +54,32 @@ class Entry:
         Chooses nodes, GPUs on a node, or both.
     make : callable
         Function from an instance of `parameters` to a `NodePolicy`, a `GpuPolicy` or, for a whole policy, a `Policy`.
-    parameters : type
+    parameters : type or Deferred
         Frozen dataclass of `workbench.policies.parameters.parameter` fields.
     meaning : str
         One line.
     source : str
         Document or program whose behaviour it is.
-    compose : type of Composed
+    compose : type of Composed, or Deferred
         Policy that is made of the node policy and a GPU policy; a scheduler with sessions of its own has its own class.
+
+    Notes
+    -----
+    A `Deferred` names a class or function of a module that is imported when the policy is made or described.
     """
 
     name: str
     kind: Literal["node", "gpu", "whole"]
     make: Callable[[Any], NodePolicy | GpuPolicy | Policy]
-    parameters: type
+    parameters: type[Any] | Deferred
     meaning: str
     source: str
-    compose: type[Composed] = Composed
+    compose: Callable[..., Policy] = Composed
+
+    @property
+    def parameter_type(self) -> type[Any]:
+        """The dataclass of the parameters, imported if need be."""
+        return self.parameters.load() if isinstance(self.parameters, Deferred) else self.parameters
 
 
 @dataclass(frozen=True)
@@ -130,150 +102,205 @@ class PolicyInfo:
 
 
 _VOLCANO = "Volcano"
-_EXPLAINER = VolcanoExplainer()
+_VOLCANO_SCHEDULER = Deferred("workbench.policies.volcano.session.scheduler:VolcanoScheduler")
 _ASCEND = "Ascend MindCluster, switch affinity"
 _NVIDIA = "NVIDIA go-gpuallocator"
+_GPU_SHARING = Deferred("workbench.policies.gpu_sharing.policy:GpuSharingPolicy")
 _FGD = "FGD study (USENIX ATC'23)"
 
+_place_hyper_job = Deferred("workbench.policies.hyper_job.place:place_hyper_job")
 
-def _sharing(name: str, rule: str, parameters: type, meaning: str, source: str = _FGD) -> Entry:
+
+def _make_explained(node_policy: Deferred, parameters: Any) -> NodePolicy:
+    """A policy of Volcano with the explainer of Volcano's searches."""
+    from workbench.policies.volcano.explain.search_explainer import VolcanoExplainer
+
+    made: NodePolicy = node_policy(parameters, explainer=VolcanoExplainer())
+    return made
+
+
+def _explained(home: str) -> Callable[[Any], NodePolicy]:
+    return partial(_make_explained, Deferred(home))
+
+
+def _sharing(name: str, rule: str, parameters: Deferred, meaning: str, source: str = _FGD) -> Entry:
     """Entry of a policy that lets pods share GPUs by a rule of the kernel."""
-    return Entry(name, "whole", partial(GpuSharingPolicy, name, rule), parameters, meaning, source)
+    return Entry(name, "whole", partial(_GPU_SHARING, name, rule), parameters, meaning, source)
 
 
 _BUILT_IN = (
     Entry(
         "allocate",
         "node",
-        partial(Allocate, explainer=_EXPLAINER),
-        NodeOrderParameters,
+        _explained("workbench.policies.volcano.session.policy:Allocate"),
+        Deferred("workbench.policies.volcano.parts.scores:NodeOrderParameters"),
         "Volcano without topology: gang, binpack and nodeorder scores",
         f"{_VOLCANO} 1.13, allocate action",
-        VolcanoScheduler,
+        _VOLCANO_SCHEDULER,
     ),
     Entry(
         "volcano-1.13",
         "node",
-        partial(Volcano113, explainer=_EXPLAINER),
-        TopologyParameters,
+        _explained("workbench.policies.volcano.v1_13.policy:Volcano113"),
+        Deferred("workbench.policies.volcano.parts.scores:TopologyParameters"),
         "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
         f"{_VOLCANO} 1.13, network-topology-aware",
-        VolcanoScheduler,
+        _VOLCANO_SCHEDULER,
     ),
     Entry(
         "volcano-documents",
         "node",
-        partial(VolcanoDocuments, explainer=_EXPLAINER),
-        TopologyParameters,
+        _explained("workbench.policies.volcano.v1_13.documents:VolcanoDocuments"),
+        Deferred("workbench.policies.volcano.parts.scores:TopologyParameters"),
         "the letter of the design documents: LCA rule, scores 100/50/0, tier 1 by default, record on the PodGroup",
         "Volcano design document and article on 1.13",
-        VolcanoScheduler,
+        _VOLCANO_SCHEDULER,
     ),
     Entry(
         "volcano-1.15",
         "node",
-        partial(Volcano115, explainer=_EXPLAINER),
-        HyperNodeParameters,
+        _explained("workbench.policies.volcano.v1_15.policy:Volcano115"),
+        Deferred("workbench.policies.volcano.v1_15.hypernode_scores:HyperNodeParameters"),
         "two-level search with sub-groups, soft as hard at the virtual top, packing of HyperNodes",
         f"{_VOLCANO}, newest after 1.15, network-topology-aware",
-        Volcano115Scheduler,
+        Deferred("workbench.policies.volcano.v1_15.policy:Volcano115Scheduler"),
     ),
     Entry(
         "switch-affinity",
         "node",
-        SwitchAffinity,
-        SwitchParameters,
+        Deferred("workbench.policies.switch_affinity.policy:SwitchAffinity"),
+        Deferred("workbench.policies.switch_affinity.policy:SwitchParameters"),
         "foundation-model, common and padding jobs on idle, shared and exclusive switches",
         f"{_ASCEND} 2.0",
     ),
     Entry(
         "switch-affinity-1.0",
         "node",
-        SwitchAffinity10,
-        TableParameters,
+        Deferred("workbench.policies.switch_affinity.policy:SwitchAffinity10"),
+        Deferred("workbench.policies.switch_affinity.policy:TableParameters"),
         "one cross-switch job per switch, in full or in logical switches",
         f"{_ASCEND} 1.0",
     ),
     Entry(
         "switch-affinity-single-layer",
         "node",
-        SingleLayer,
-        TableParameters,
+        Deferred("workbench.policies.switch_affinity.policy:SingleLayer"),
+        Deferred("workbench.policies.switch_affinity.policy:TableParameters"),
         "every job under one switch",
         f"{_ASCEND}, single-layer network",
     ),
     Entry(
         "koordinator-network",
         "node",
-        KoordinatorNetwork,
+        Deferred("workbench.policies.koordinator.network:KoordinatorNetwork"),
         NoParameters,
         "a gang under one domain of the network, MustGather or PreferGather per layer",
         "Koordinator, ClusterNetworkTopology solver",
-        GangGroupScheduler,
+        Deferred("workbench.policies.koordinator.network:GangGroupScheduler"),
     ),
     Entry(
         "kube-default",
         "node",
-        KubeDefault,
-        KubeParameters,
+        Deferred("workbench.policies.kube.policy:KubeDefault"),
+        Deferred("workbench.policies.kube.parameters:KubeParameters"),
         "pods one by one by default filters and scores, all or nothing",
         "kube-scheduler 1.37.2, default profile",
-        KubeScheduler,
+        Deferred("workbench.policies.kube.policy:KubeScheduler"),
     ),
     Entry(
         "kube-1.37-topology",
         "node",
-        KubeTopology,
-        KubeTopologyParameters,
+        Deferred("workbench.policies.kube.groups.policy:KubeTopology"),
+        Deferred("workbench.policies.kube.groups.policy:KubeTopologyParameters"),
         "a gang in one domain of its level, the fullest that takes most pods",
         "kube-scheduler 1.37.2, topology-aware workloads",
-        KubeTopologyScheduler,
+        Deferred("workbench.policies.kube.groups.policy:KubeTopologyScheduler"),
     ),
     Entry(
         "kueue-0.19",
         "node",
-        Kueue019,
-        KueueParameters,
+        Deferred("workbench.policies.kueue.policy:Kueue019"),
+        Deferred("workbench.policies.kueue.policy:KueueParameters"),
         "a gang in one domain of a level, or in few; slices, leader groups",
         "Kueue 0.19.2, Topology Aware Scheduling",
-        KueueScheduler,
+        Deferred("workbench.policies.kueue.queued.scheduler:KueueScheduler"),
     ),
-    Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
-    Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
-    Entry("spread", "node", Spread, ScoreParameters, "emptiest node first", "baseline"),
-    Entry("random", "node", Random, RandomParameters, "a random free slot for each pod", "baseline"),
+    Entry(
+        "gang",
+        "node",
+        Deferred("workbench.policies.baselines:GangFirstFit"),
+        NoParameters,
+        "all or nothing, first fit by name",
+        "baseline",
+    ),
+    Entry(
+        "binpack",
+        "node",
+        Deferred("workbench.policies.baselines:BinPack"),
+        Deferred("workbench.policies.baselines:ScoreParameters"),
+        "fullest node first",
+        "baseline",
+    ),
+    Entry(
+        "spread",
+        "node",
+        Deferred("workbench.policies.baselines:Spread"),
+        Deferred("workbench.policies.baselines:ScoreParameters"),
+        "emptiest node first",
+        "baseline",
+    ),
+    Entry(
+        "random",
+        "node",
+        Deferred("workbench.policies.baselines:Random"),
+        Deferred("workbench.policies.baselines:RandomParameters"),
+        "a random free slot for each pod",
+        "baseline",
+    ),
     Entry(
         "gpu-bottleneck",
         "gpu",
-        GpuBottleneck,
-        BottleneckParameters,
+        Deferred("workbench.policies.gpu.bottleneck:GpuBottleneck"),
+        Deferred("workbench.policies.gpu.bottleneck:BottleneckParameters"),
         "GPUs whose slowest pair is fastest, exactly; link classes first",
         "Koordinator proposal 20230314, Pick GPUs of Node; docs/decisions.md, decision 1",
     ),
-    Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
+    Entry(
+        "gpu-lowest-index",
+        "gpu",
+        Deferred("workbench.policies.gpu.lowest_index:GpuLowestIndex"),
+        NoParameters,
+        "free GPUs with the lowest numbers",
+        "baseline",
+    ),
     Entry(
         "gpu-best-effort",
         "gpu",
-        GpuBestEffort,
+        Deferred("workbench.policies.gpu.best_effort:GpuBestEffort"),
         NoParameters,
         "link counts summed over a split of all free GPUs, up to 16",
         f"{_NVIDIA}, best-effort policy of the device plugin",
     ),
     Entry(
-        "gpu-simple", "gpu", GpuSimple, NoParameters, "free GPUs with the lowest numbers", f"{_NVIDIA}, simple policy"
+        "gpu-simple",
+        "gpu",
+        Deferred("workbench.policies.gpu.simple:GpuSimple"),
+        NoParameters,
+        "free GPUs with the lowest numbers",
+        f"{_NVIDIA}, simple policy",
     ),
     Entry(
         "gpu-static-dgx",
         "gpu",
-        GpuStaticDgx,
-        StaticDgxParameters,
+        Deferred("workbench.policies.gpu.static_dgx:GpuStaticDgx"),
+        Deferred("workbench.policies.gpu.static_dgx:StaticDgxParameters"),
         "sets from the table of a DGX: 1, 2, 4, 8 or 16 GPUs, others refused",
         f"{_NVIDIA}, static DGX policies",
     ),
     Entry(
         "gpu-ascend910",
         "gpu",
-        GpuAscend910,
+        Deferred("workbench.policies.gpu.ascend910:GpuAscend910"),
         NoParameters,
         "1, 2 or 4 NPUs inside one of two rings, or all 8",
         "Ascend mind-cluster, module910x8",
@@ -281,37 +308,67 @@ _BUILT_IN = (
     Entry(
         "gpu-mapa",
         "gpu",
-        GpuMapa,
-        MapaParameters,
+        Deferred("workbench.policies.gpu.mapa:GpuMapa"),
+        Deferred("workbench.policies.gpu.mapa:MapaParameters"),
         "predicted bandwidth of a ring of GPUs, or most NVLink bandwidth left for others",
         "MAPA (SC21), preserve policy",
     ),
     Entry(
         "gpu-koordinator-partition",
         "gpu",
-        GpuPartition,
-        PartitionParameters,
+        Deferred("workbench.policies.koordinator.partition_policy:GpuPartition"),
+        Deferred("workbench.policies.koordinator.partition_policy:PartitionParameters"),
         "partitions of neighbours from Koordinator's built-in table",
         "Koordinator, deviceshare GPU allocator",
     ),
     Entry(
         "koordinator-gpu",
         "whole",
-        KoordinatorGpu,
-        KoordinatorGpuParameters,
+        Deferred("workbench.policies.koordinator.gpu:KoordinatorGpu"),
+        Deferred("workbench.policies.koordinator.gpu:KoordinatorGpuParameters"),
         "GPU groups planned together: fewest nodes, least left over, best bottleneck",
         "Koordinator proposal 20230314",
     ),
-    _sharing("fgd", "fgd", FgdParameters, "shares of GPUs where least becomes unusable for the usual pods"),
-    _sharing("fgd-random", "random", DrawParameters, "shares of GPUs on a node and GPU drawn at random"),
-    _sharing("fgd-dot-product", "dot-product", TieParameters, "shares of GPUs where idle times asked is smallest"),
-    _sharing("fgd-clustering", "clustering", TieParameters, "shares of GPUs beside pods that ask for GPUs alike"),
-    _sharing("fgd-packing", "packing", TieParameters, "shares of GPUs on GPUs and nodes in use before idle ones"),
-    _sharing("fgd-best-fit", "best-fit", TieParameters, "shares of GPUs on the node with the least left over"),
+    _sharing(
+        "fgd",
+        "fgd",
+        Deferred("workbench.policies.gpu_sharing.policy:FgdParameters"),
+        "shares of GPUs where least becomes unusable for the usual pods",
+    ),
+    _sharing(
+        "fgd-random",
+        "random",
+        Deferred("workbench.policies.gpu_sharing.policy:DrawParameters"),
+        "shares of GPUs on a node and GPU drawn at random",
+    ),
+    _sharing(
+        "fgd-dot-product",
+        "dot-product",
+        Deferred("workbench.policies.gpu_sharing.policy:TieParameters"),
+        "shares of GPUs where idle times asked is smallest",
+    ),
+    _sharing(
+        "fgd-clustering",
+        "clustering",
+        Deferred("workbench.policies.gpu_sharing.policy:TieParameters"),
+        "shares of GPUs beside pods that ask for GPUs alike",
+    ),
+    _sharing(
+        "fgd-packing",
+        "packing",
+        Deferred("workbench.policies.gpu_sharing.policy:TieParameters"),
+        "shares of GPUs on GPUs and nodes in use before idle ones",
+    ),
+    _sharing(
+        "fgd-best-fit",
+        "best-fit",
+        Deferred("workbench.policies.gpu_sharing.policy:TieParameters"),
+        "shares of GPUs on the node with the least left over",
+    ),
     _sharing(
         "headroom",
         "headroom",
-        HeadroomParameters,
+        Deferred("workbench.policies.gpu_sharing.policy:HeadroomParameters"),
         "as fgd, and in a nearly full cluster pods wait rather than strand GPUs",
         "our own, docs/fgd.md",
     ),
@@ -433,7 +490,7 @@ def list_policies() -> PolicyList:
     kinds = ("node", "gpu", "whole")
     entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
     return PolicyList(
-        PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source, DEPARTURES.get(e.name, ()))
+        PolicyInfo(e.name, e.kind, parameter_infos(e.parameter_type), _meaning(e), e.source, DEPARTURES.get(e.name, ()))
         for e in entries
     )
 
@@ -481,7 +538,7 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         if plus:
             raise InputError("it chooses the GPUs itself", source=entry.name, got=spec, expected="no GPU part")
         if of_gpu:
-            known = [info.name for info in parameter_infos(entry.parameters)]
+            known = [info.name for info in parameter_infos(entry.parameter_type)]
             raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", known)
         whole: Policy = _make(entry, of_node, Policy)
         return whole
@@ -489,7 +546,7 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         return _with_usual_gpus(entry, of_node, of_gpu)
     node: NodePolicy = _make(entry, of_node, NodePolicy)
     chooser = _find(second, ("gpu",))
-    return entry.compose(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy), place_hyper_job)
+    return entry.compose(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy), _place_hyper_job)
 
 
 def _parted(
@@ -508,9 +565,11 @@ def _parted(
 
 def _with_usual_gpus(entry: Entry, of_node: Mapping[str, object], of_gpu: Mapping[str, object]) -> Policy:
     """A node policy without a GPU part of the user's choice."""
+    from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
+
     node: NodePolicy = _make(entry, of_node, NodePolicy)
     usual = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
-    return entry.compose(entry.name, node, make_policy(partial(GpuBottleneck, required=False), usual), place_hyper_job)
+    return entry.compose(entry.name, node, make_policy(partial(GpuBottleneck, required=False), usual), _place_hyper_job)
 
 
 def as_policy(given: object, parameters: Mapping[str, Any] | None = None) -> Policy:
@@ -564,7 +623,7 @@ def _check_name(name: object) -> None:
 
 
 def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:
-    made = make_policy(entry.make, read_parameters(entry.name, entry.parameters, given))
+    made = make_policy(entry.make, read_parameters(entry.name, entry.parameter_type, given))
     if not isinstance(made, wanted):
         raise InputError(
             f"the entry of a {entry.kind} policy makes something else",

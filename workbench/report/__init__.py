@@ -11,8 +11,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.model.deferred import deferred_names
 
 if TYPE_CHECKING:
     from workbench.report.charts import Bar as Bar
@@ -25,7 +26,4 @@ _HOME = {"Bar": "charts", "draw_bars": "charts", "draw_lines": "lines"}
 __all__ = ["Bar", "draw_bars", "draw_lines"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = deferred_names(__name__, _HOME)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
-from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.formats.printouts import known_printout
 from workbench.model.bandwidth import BandwidthMatrix
@@ -92,7 +91,11 @@ class FabricIntake:
 
         Raises UnknownNameError for other names.
         """
-        return cls(None if name is None else get_format(name))
+        if name is None:
+            return cls()
+        from workbench.formats.fabric.registry import get_format
+
+        return cls(get_format(name))
 
     def claim(self, content: bytes, source: str) -> bool:
         """Read a file if it is a network topology.
@@ -111,7 +114,9 @@ class FabricIntake:
             return False
         if "\0" in text or not text.strip():
             return False
-        chosen = detect_format(text, source) if self.wanted is None else self._wanted(text, source)
+        if Sample(text, source).is_manifest:  # as most inputs are, which need none of the formats
+            return False
+        chosen = self.wanted or _detect(text, source)
         if chosen is None or chosen.read is None:
             return False
         try:
@@ -138,9 +143,6 @@ class FabricIntake:
         self.found.append(records)
         self.sources.append(source)
         self.formats.append(format)
-
-    def _wanted(self, text: str, source: str) -> FabricFormat | None:
-        return None if Sample(text, source).is_manifest else self.wanted
 
     def join(self, cluster: ClusterObjects, *, derive: bool = True) -> Joined:
         """Add the contents of the network topology files to the objects that were read from manifests.
@@ -189,11 +191,19 @@ class FabricIntake:
         return joined
 
     def _derive(self, cluster: ClusterObjects) -> FabricRecords | None:
+        from workbench.formats.fabric.registry import FORMATS
+
         for entry in FORMATS if self.wanted is None else (self.wanted,):
             records = entry.derive(cluster) if entry.derive is not None else None
             if records is not None:
                 return records
         return None
+
+
+def _detect(text: str, source: str) -> FabricFormat | None:
+    from workbench.formats.fabric.registry import detect_format
+
+    return detect_format(text, source)
 
 
 def _of_another(text: str, source: str, wanted: FabricFormat) -> InputError | None:
