@@ -52,8 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _status(argv: Sequence[str]) -> int:
     """Run a command and return its exit status; every error is written to stderr as one line."""
-    if any("\0" in argument for argument in argv):  # releases of typer differ in what they make of one in a path
-        return _fail("an argument has an embedded null byte", BAD_INPUT)
+    for argument in argv:
+        if "\0" in argument:  # releases of typer differ in what they make of one in a path
+            return _fail(f"an argument has an embedded null byte: {argument[:100]!r}", BAD_INPUT)
     try:
         status = _run(argv)
         sys.stdout.flush()

@@ -24,7 +24,8 @@ def csv_text(frame: pandas.DataFrame) -> str:
     # Older pandas make floats of whole numbers with missing ones where a function is applied to them.
     safe = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(_plain))
     # Lines end as RFC 4180 says; a carriage return inside a cell is then put in quotes.
-    return safe.rename(columns=_plain).to_csv(index=False, lineterminator="\r\n")
+    text: str = safe.rename(columns=_plain).to_csv(index=False, lineterminator="\r\n")
+    return text
 
 
 def _plain(cell: Any) -> Any:

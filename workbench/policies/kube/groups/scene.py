@@ -218,7 +218,8 @@ class KubeScene:
 
         def sums(amounts: Longs) -> list[int]:
             upto = np.append(0, np.cumsum(amounts[nodes]))[np.append(0, ends)]
-            return np.diff(upto).tolist()
+            found: list[int] = np.diff(upto).tolist()
+            return found
 
         scored = [(name, cluster.nodes.column(name)) for name, _ in self.settings.resources]
         columns = {name: column for name, column in scored if column is not None}
