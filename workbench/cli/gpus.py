@@ -112,7 +112,6 @@ class GpuLimits:
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         source : str
             Name of the matrix in notes.
         k : int

@@ -30,7 +30,6 @@ def show_regret(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     k : int or None
         Number of GPUs to choose; None: all numbers.
     symmetric : {"min", "max", "mean"}

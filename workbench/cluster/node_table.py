@@ -42,25 +42,19 @@ class NodeTable(Value):
     ----------
     nodes : dict of str to Node
         Nodes by name, in the order of the input; a node without resources has the assumed GPUs.
-    ordered : list of Node
     index : dict of str to int
         Node index by name.
-    topology : Topology
     selecting_labels : frozenset of str
         Label keys by which HyperNodes select nodes.
     columns : tuple of str
         Names of the resources, the columns of `allocatable` (`ClusterSnapshot.resources`).
     allocatable : ndarray of shape (n, r), int64
-    labels : NodeLabels
-    taints : NodeTaints
     unschedulable, not_ready : ndarray of shape (n,), bool
     total : list of int
         Mask of the healthy GPUs of each node.
     gpu_total : ndarray of shape (n, w), uint64
         The masks in `total` as 64-bit words.
-    matrices : tuple of BandwidthMatrix
     node_matrix : ndarray of shape (n,), int32
-    addresses : tuple of str
     uids, resource_versions : tuple of str
         Fields of each Node's metadata; "" where the object has none.
     gaps, matrix_gaps : tuple of Notice
@@ -96,7 +90,6 @@ def read_nodes(
 
     Parameters
     ----------
-    cluster : ClusterObjects
     matrices : sequence of (pattern, BandwidthMatrix)
     gpus_per_node : int
         As in `workbench.cluster.assemble.assemble`.

@@ -43,7 +43,6 @@ class JobFacts:
 
     Parameters
     ----------
-    placement : Placement
     snapshot : ClusterSnapshot
         The cluster before the decision.
     gpu_free : ndarray of shape (n, w), uint64, optional
@@ -199,7 +198,6 @@ class RunFacts:
 
     Parameters
     ----------
-    decisions : sequence of Decision
     snapshot : ClusterSnapshot
         The cluster before the session.
     communication : CommunicationPlan, optional

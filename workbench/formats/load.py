@@ -266,7 +266,6 @@ def read_objects(
 
     Parameters
     ----------
-    manifests : Manifests
     keep_patterns : bool
         As in `workbench.objects.hypernode.read_hypernode`.
     error_of : callable

@@ -102,7 +102,6 @@ class _Mender:
 
     Parameters
     ----------
-    document : Document
     source, where : str
         File and document that the notices name; empty: none.
     """

@@ -150,8 +150,7 @@ def check_number(name: str, value: int, low: int, high: int) -> int:
     ----------
     name : str
         Name of the argument, for the error message.
-    value : int
-    low, high : int
+    value, low, high : int
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")

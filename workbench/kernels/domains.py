@@ -180,7 +180,6 @@ class TopologyScores:
 
     Parameters
     ----------
-    forest : Forest
     value : ndarray of shape (d,), float64
         Base of a leaf whose LCA with the record is this domain, see `workbench.kernels.tiers.tier_scores`.
     own : float

@@ -170,7 +170,6 @@ class DryRuns:
     domains : DomainNodes
         Nodes of each domain, by its number; domain -1 is every node. If leaf domains overlap, a pod counts as a task of
         each leaf that holds its node.
-    weights : ScoreWeights
     scores : TopologyScores, optional
         Needed for trials with a record.
     fading : Fading, optional

@@ -65,14 +65,11 @@ class TwoLevel:
 
     Parameters
     ----------
-    tree : DomainTree
     nodes : Nodes
         Amounts of the nodes. The search copies the arrays that it changes; allocatable and idle_at_open must not
         change.
     shapes : sequence of Shape
         Pod shapes: request, allowed nodes and extra scores of the pods of one role.
-    job : JobColumns
-    subs : SubJobColumns
     weights : ScoreWeights
         Weights of the node score.
     scores : TopologyScores

@@ -31,7 +31,13 @@ RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 
 def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ...]:
-    """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
+
+    Parameters
+    ----------
+    n_shapes, d, r : int
+        Numbers of pod shapes, HyperNodes (domains) and resources.
+    """
     left = as_array("left", job.left, np.int64, 1)
     m = len(left)
     left, present, minimums, names = checked_columns(
@@ -63,7 +69,13 @@ def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ..
 
 
 def checked_subs(subs: SubJobColumns, job: JobColumns, n_shapes: int, n: int, d: int, r: int) -> tuple[Any, ...]:
-    """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
+
+    Parameters
+    ----------
+    n_shapes, n, d, r : int
+        Numbers of pod shapes, nodes, HyperNodes (domains) and resources.
+    """
     s = len(subs.start) - 1
     rank = subs.rank
     if rank is not None:
@@ -177,6 +189,17 @@ def checked_nodes(
 def checked_amounts(
     name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
 ) -> NDArray[np.int64]:
+    """An array of amounts; an `InputError` if its dtype, its shape or a value is wrong.
+
+    Parameters
+    ----------
+    name : str
+        The array in the error.
+    value : ndarray of shape (*shape), int64
+    shape : tuple of int
+    low, high : int
+        Limits of the values, both allowed.
+    """
     if is_sound(value, 8, shape, low, high):
         return value
     array: NDArray[np.int64] = as_array(name, value, np.int64, len(shape))
@@ -195,6 +218,18 @@ def checked_csr(
     lowest: int = 0,
     dtype: DTypeLike = np.int32,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Offsets and entries of a table in CSR form; an `InputError` if they do not fit together.
+
+    Parameters
+    ----------
+    name : str
+        The table in the error.
+    start : ndarray of shape (rows + 1,), int64
+    entries : ndarray of shape (start[rows],), int32 or int64
+        Numbers from `lowest` to below `size`, of the given dtype.
+    rows, size, lowest : int
+    dtype : dtype
+    """
     itemsize = 4 if dtype is np.int32 else 8
     sound = is_sound(entries, itemsize, (-1,), lowest, size - 1) and is_sound(start, 8, (rows + 1,), 0, len(entries))
     if sound and is_offsets(start, len(entries)):

@@ -154,7 +154,6 @@ def best_allowed(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     k : int
     allowed : sequence of AllowedSets
         One list or more; a set has to be in each.

@@ -81,7 +81,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         objective, why : str
         n_free : int
             GPUs that may be used.
@@ -94,8 +93,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        found : BestSubset
-        matrix : BandwidthMatrix
         objective : str
         n_free : int
             GPUs that may be used.
@@ -242,7 +239,6 @@ def asked_masks(
 
     Parameters
     ----------
-    bandwidth : BandwidthMatrix
     k : int
         GPUs wanted.
     free : iterable of int, optional

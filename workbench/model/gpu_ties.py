@@ -43,7 +43,6 @@ class TieOrder:
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     link_classes : bool
@@ -135,7 +134,6 @@ def solve_by_numa(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     free, required : int
         Masks of the GPUs that may and that must be chosen.
     k : int

@@ -168,7 +168,6 @@ class Placement(Value, Displayed, Tabular):
 
     Attributes
     ----------
-    gang : Gang
     topology : Topology
         The topology to whose nodes and HyperNodes the indices refer.
     node : ndarray of shape (n_pods,), int32
@@ -440,7 +439,6 @@ class Refusal(Value, Displayed, Tabular):
 
     Parameters
     ----------
-    gang : Gang
     policy : str
         Name of the policy that refuses.
     parameters : mapping of str to Any
@@ -553,7 +551,6 @@ class Decision(Value):
 
     Attributes
     ----------
-    gang : Gang
     result : Placement or Refusal
     extra : mapping of str to Any
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.

@@ -40,7 +40,6 @@ class PodGpus:
     proved : str
         What is proved optimal: ``all`` (all that the objective asks for) or ``union and slowest pod`` (for two pods on
         a machine of more than 16 GPUs).
-    matrix : BandwidthMatrix
     n_free : int
         Number of GPUs that could be chosen.
     """

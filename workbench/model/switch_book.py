@@ -165,7 +165,6 @@ class SwitchBook(Working):
 
     Parameters
     ----------
-    table : SwitchTable
     running : RunningPods
         Running pods from which the votes are counted at once; not kept.
 

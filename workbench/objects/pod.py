@@ -41,10 +41,8 @@ class PodSpec:
         Base units; the sum over containers and side-cars, or the peak while init containers run, plus the overhead.
     container_gpus : tuple of int
         Whole GPUs of each container; init containers are left out.
-    filter : NodeFilter
     priority : int, optional
         Priority resolved by the API server; None: look up `priority_class`.
-    priority_class, node_name, scheduler : str
     not_read : tuple of str
         Fields present that narrow the choice of nodes and that no policy reads, or only those that read `rules`.
     assumed : mapping of str to int
@@ -81,9 +79,6 @@ class Pod:
 
     Attributes
     ----------
-    metadata : Metadata
-    spec : PodSpec
-    phase : str
     deleted : bool
         Whether the pod's deletion was requested (metadata.deletionTimestamp).
     nominated : str

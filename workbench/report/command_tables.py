@@ -88,7 +88,6 @@ def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> lis
 
     Parameters
     ----------
-    report : FixReport
     commands : sequence of sequence of str
         For each fix the commands that make it in a live cluster; empty: they are not shown.
     """

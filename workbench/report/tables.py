@@ -126,7 +126,6 @@ def metric_table(
     ----------
     heads : sequence of str
         Headings of the columns before those of the metrics.
-    columns : sequence of ShownMetric
     rows : iterable of (sequence of str, sequence of (str, bool))
         Texts of the first columns, and the cells of the metrics as `shown_cells` returns them.
     title : str
@@ -187,8 +186,6 @@ def session_tables(
     ----------
     policy : str
         Name of the policy, used as the title.
-    decisions : sequence of Decision
-    metrics : RunMetrics
     switches : sequence of SwitchChange
         Only those that changed are listed.
     advice : mapping of str to FixReport
@@ -349,7 +346,6 @@ def job_tables(comparison: Comparison, job: str) -> list[Any]:
 
     Parameters
     ----------
-    comparison : Comparison
     job : str
         ``namespace/name`` of one of its gangs.
     """

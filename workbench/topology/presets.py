@@ -46,7 +46,6 @@ class Parameter:
     ----------
     default : int, float, str or tuple of int
         Its type is the type of the parameter.
-    meaning : str
     low, high : float
         Allowed range of numbers (of every number of a tuple), both ends included.
     of_job : bool
@@ -107,7 +106,6 @@ class Preset:
 
     Attributes
     ----------
-    name, meaning, origin : str
     parameters : mapping of str to Parameter
     plan : callable
         Function that takes the parameters by name and returns the fabric and the jobs on it.

@@ -45,10 +45,8 @@ class _Begun(NamedTuple):
 
     Attributes
     ----------
-    content : ScenarioFile
     given : Scenario, optional
         The scenario as a value, if there is one.
-    drawing : BegunDrawing
     follower : Follower or Replay, optional
         Of the live cluster, or the recording of one, that the scenario is the first moment of.
     objects : callable, optional
@@ -89,13 +87,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
     Attributes
     ----------
-    editor : TopologyEditor
     matrices : MatrixLoader
         Its button "assign" gives the loaded matrix to the nodes selected in the editor.
-    comparer : PlacementComparer
     comparison : Comparison, optional
         The result that the page shows.
-    gangs : tuple of Gang
     snapshot : ClusterSnapshot
         The cluster and the jobs that the page shows.
 

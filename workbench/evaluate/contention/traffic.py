@@ -44,10 +44,6 @@ def gpus_by_rank(placement: Placement) -> tuple[Longs, Longs]:
     Pods that were left out, beyond the minimum, have none. Where the placement does not say which GPUs a pod holds, the
     pods of a node count as holding its GPUs from the lowest on.
 
-    Parameters
-    ----------
-    placement : Placement
-
     Returns
     -------
     node, gpu : ndarray of shape (GPUs,), int64
@@ -86,9 +82,6 @@ def job_traffic(
 
     Parameters
     ----------
-    fabric : RoutedFabric
-    placement : Placement
-    step : TrainingStep
     job : int
         Number of the job, for the routes.
     broken : frozenset of int

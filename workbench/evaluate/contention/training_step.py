@@ -43,7 +43,6 @@ class TrainingStep(Value):
 
         Parameters
         ----------
-        shape : ParallelShape
         model : TrainingModel
             With `forward_s` and `backward_s`, else a step is communication only.
         """

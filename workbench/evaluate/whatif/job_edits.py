@@ -210,7 +210,6 @@ class FewerReplicas(JobEdit):
 
     Attributes
     ----------
-    role : str
     old, new : int
         Number of pending pods of the role before and after.
     lower : int
@@ -234,7 +233,6 @@ class FewerReplicas(JobEdit):
 
         Parameters
         ----------
-        gang : Gang
         role : Role
             One of its roles.
         new : int
@@ -361,7 +359,6 @@ class ChangeSelector(JobEdit):
 
     Attributes
     ----------
-    requirement : Requirement
     new : Requirement or None
         None: the entry is dropped.
     """
@@ -442,7 +439,6 @@ class DropDependency(JobEdit):
 
     Attributes
     ----------
-    role : str
     names : tuple of str
         Roles that it depends on.
     """

@@ -30,7 +30,6 @@ class FixSearch:
 
     Parameters
     ----------
-    trials : EditTrials
     families : sequence of Family
         In the order of preference: earlier ones are better.
     exhaustive : bool

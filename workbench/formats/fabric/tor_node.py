@@ -72,7 +72,6 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
 
     Parameters
     ----------
-    table : TorNodeTable
     nodes : mapping of str to Node
         Nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes, named
         by their addresses, with their NPUs.

@@ -43,7 +43,6 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob, which becomes the owner.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """
@@ -76,7 +75,6 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob, which becomes the owner.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """

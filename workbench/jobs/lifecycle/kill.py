@@ -21,7 +21,6 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
     Parameters
     ----------
-    job : Job
     observed : Observed
         Observed state of the Job.
     keep_finished : bool
@@ -42,7 +41,6 @@ def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) 
 
     Parameters
     ----------
-    job : Job
     observed : Observed
         Observed state of the Job.
     action : str

@@ -26,7 +26,6 @@ class NextStep:
     ----------
     action : str
         The action that the request led to, at once or later.
-    status : JobStatus
     actions : tuple of Action
         To be carried out in this order.
     delayed : tuple of Delayed

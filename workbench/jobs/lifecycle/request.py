@@ -77,10 +77,8 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
 
     Parameters
     ----------
-    job : Job
     version : int
         status.version of the Job.
-    request : JobRequest
 
     Notes
     -----

@@ -104,7 +104,6 @@ class GpuPolicy(Parametrised, ABC):
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         free : ndarray of shape (m, w), uint64
             Bits of the free GPUs of each node.
         n_gpus : ndarray of shape (m,), int32
@@ -220,13 +219,8 @@ class GpuQuestions:
 
         Parameters
         ----------
-        gang : Gang
         node : ndarray of shape (n_pods,), int32
             -1 for pods without a node.
-
-        Returns
-        -------
-        GpuAssignment
 
         Notes
         -----

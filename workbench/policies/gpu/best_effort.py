@@ -63,18 +63,7 @@ class GpuBestEffort(PerPodGpuPolicy):
     ) -> npt.NDArray[np.uint64] | None:
         """Choose GPUs for one pod on each of many nodes that share a bandwidth matrix, by NVIDIA's best-effort rule.
 
-        Parameters
-        ----------
-        matrix : BandwidthMatrix
-        free : ndarray of shape (m, w), uint64
-            Bits of the free GPUs of each node.
-        n_gpus : ndarray of shape (m,), int32
-            GPUs that the pod on each node asks for.
-
-        Returns
-        -------
-        ndarray of shape (m, w), uint64, or None
-            Bits of the chosen GPUs; None if the machine has more than 16 GPUs.
+        None if the machine has more than 16 GPUs.
         """
         if len(matrix) > MAX_DEVICES:
             return None

@@ -79,7 +79,6 @@ class FixedScores:
 
     Attributes
     ----------
-    request : Request
     given : sequence of NodeScore
         Score parts that never change in a session, in the order in which they are added up.
     at_open : NodeOrderAtOpen, optional

@@ -53,7 +53,6 @@ class ScoredNodes(NamedTuple):
 
         Parameters
         ----------
-        request : Request
         idle, used : ndarray of shape (n, r), int64
             Amounts of the nodes by resource.
         assumed : ndarray of shape (n, 2), int64, or None

@@ -42,7 +42,6 @@ def widen(record: int, domain: int, topology: Topology) -> int:
         `UNKNOWN_RECORD`, because a hard job with that record is not placed.
     domain : int
         HyperNode where the job was placed.
-    topology : Topology
 
     Returns
     -------

@@ -96,8 +96,6 @@ def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tu
 
     Parameters
     ----------
-    parameters : HyperNodeParameters
-    topology : Topology
     resources : tuple of str
         Columns of the scored amounts.
 
