@@ -129,7 +129,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
 
 
 def gang_of_koordinator_group(group: PodGroup, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The pending pods of a PodGroup of Koordinator as a gang, like pods with its annotations; None without a pending one."""
+    """The pending pods of a PodGroup of Koordinator as a gang, like pods with its annotations; None without any."""
     pending = sorted((pod for pod in pods if pod.pending), key=lambda pod: pod.metadata.name.encode())
     if not pending:
         return None

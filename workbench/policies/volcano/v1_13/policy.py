@@ -61,7 +61,7 @@ class Volcano113(VolcanoPolicy):
         super().__init__(parameters, explainer)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """Make the `Request` about a gang; its HyperNode so far (record) is that of its PodGroup or of the last session."""
+        """Make the `Request` about a gang; its HyperNode so far (record) is read from its PodGroup or last session."""
         # What the last session wrote, where nobody put it on the object yet.
         if not gang.extra(VolcanoMemory).record and gang.key in ledger.snapshot.records:
             gang = gang.with_extra(replace(gang.extra(VolcanoMemory), record=ledger.snapshot.records[gang.key]))
