@@ -71,7 +71,7 @@ class DomainTree:
         nested: bool = True,
         leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
-        d = len(forest)
+        self.d = d = len(forest)
         self.forest = forest
         self.walk = as_array("walk", walk, np.int32, 1)
         check_length("walk", walk, d)

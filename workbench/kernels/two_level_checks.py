@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
+from workbench._core.ranges import are_arrays, first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked, checked_columns
 from workbench.kernels.domains import (
@@ -17,6 +17,7 @@ from workbench.kernels.domains import (
     MAX_SUM,
     NO_RECORD,
 )
+from workbench.kernels.fading import MAX_WEIGHT
 from workbench.kernels.two_level_values import (
     JobColumns,
     Nodes,
@@ -24,7 +25,18 @@ from workbench.kernels.two_level_values import (
     SubJobColumns,
 )
 
-__all__ = ["RULES", "checked_amounts", "checked_csr", "checked_job", "checked_nodes", "checked_shape", "checked_subs"]
+__all__ = [
+    "RULES",
+    "checked_amounts",
+    "checked_arrays",
+    "checked_csr",
+    "checked_job",
+    "checked_nodes",
+    "checked_positions",
+    "checked_shape",
+    "checked_subs",
+    "checked_totals",
+]
 
 _INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
 RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
@@ -148,7 +160,14 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.bool_]:
     return array
 
 
-def checked_shape(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+def checked_shape(
+    shape: Shape, n: int, r: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+    """A shape's request over ``r`` resources and its arrays over ``n`` nodes, checked; None if absent."""
+    return checked_amounts("request", shape.request, (r,), 0), *checked_arrays(shape, n)
+
+
+def checked_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
     """Check a shape's arrays over ``n`` nodes (where its pods may run, their extra scores) and return them.
 
     None if absent.
@@ -166,24 +185,73 @@ def checked_shape(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArr
     return feasible, extra
 
 
-def checked_nodes(
-    nodes: Nodes, shape: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Idle, used and allocatable amounts, checked for ``shape`` (nodes, resources).
+def checked_nodes(nodes: Nodes, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Idle, used and allocatable amounts, checked to have ``n`` rows and equally many columns.
 
     Not checked again if ``nodes`` has `NodeStates` that were made of these arrays.
     """
+    idle = nodes.idle
+    is_table = type(idle) is np.ndarray and idle.ndim == 2
+    shape = (n, (idle if is_table else as_array("idle", idle, np.int64, 2)).shape[1])
     if nodes.states is not None:
         if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
-        if nodes.idle.shape == shape:
-            idle, used, allocatable = map(np.ascontiguousarray, (nodes.idle, nodes.used, nodes.allocatable))
-            return idle, used, allocatable
+        if idle.shape == shape:
+            return np.ascontiguousarray(idle), np.ascontiguousarray(nodes.used), np.ascontiguousarray(nodes.allocatable)
     return (
-        checked_amounts("idle", nodes.idle, shape, -MAX_QUANTITY),
+        checked_amounts("idle", idle, shape, -MAX_QUANTITY),
         checked_amounts("used", nodes.used, shape, 0),
         checked_amounts("allocatable", nodes.allocatable, shape, 0),
     )
+
+
+def checked_totals(
+    nodes: Nodes, packing: NDArray[np.float64], d: int, r: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Used, allocatable and idle amounts of the HyperNodes, and the weights of their columns, checked.
+
+    Parameters
+    ----------
+    packing : ndarray of shape (r,), float64
+    d, r : int
+        Numbers of HyperNodes (domains) and resources.
+    """
+    shape = (d + 1, r)
+    used = checked_amounts("domain_used", nodes.domain_used, shape, 0, MAX_SUM)
+    allocatable = checked_amounts("domain_allocatable", nodes.domain_allocatable, shape, 0, MAX_SUM)
+    idle_at_open = checked_amounts("idle_at_open", nodes.idle_at_open, shape, -MAX_SUM, MAX_SUM)
+    if not are_arrays(b"d1", packing):
+        packing = as_array("packing", packing, np.float64, 1)
+    if len(packing) != r or first_outside(packing, -1, MAX_WEIGHT) >= 0:
+        check_length("packing", packing, r)
+        check_range("packing", packing, -1, MAX_WEIGHT)
+    return used, allocatable, idle_at_open, packing
+
+
+def checked_positions(
+    start: NDArray[np.int64],
+    shapes: NDArray[np.int32],
+    first: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    node: NDArray[np.int32],
+    n_subs: int,
+    n_shapes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The arguments of `workbench.kernels.two_level.TwoLevel.enter_nodes`, checked.
+
+    Parameters
+    ----------
+    start : ndarray of shape (s + 1,), int64
+    shapes : ndarray of shape (entries,), int32
+    first : ndarray of shape (entries + 1,), int64
+    positions : ndarray of shape (pods,), int64
+    node : ndarray of shape (n_pods,), int32
+    n_subs, n_shapes : int
+        Numbers of sub-jobs and of pod shapes.
+    """
+    start, shapes = checked_csr("", start, shapes, n_subs, n_shapes)
+    first, positions = checked_csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
+    return start, shapes, first, positions, node if are_arrays(b"i1", node) else as_array("node", node, np.int32, 1)
 
 
 def checked_amounts(
