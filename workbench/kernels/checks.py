@@ -14,15 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from workbench._core.ranges import are_arrays, are_sound, first_outside, is_sound
 from workbench.errors import InputError
 
-__all__ = [
-    "are_arrays",
-    "as_array",
-    "check_length",
-    "check_number",
-    "check_range",
-    "checked",
-    "checked_columns",
-]
+__all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_range", "checked", "checked_columns"]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:

@@ -16,14 +16,7 @@ from workbench._core import two_level as _core
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_number, check_range
 from workbench.kernels.domain_tree import DomainTree
-from workbench.kernels.domains import (
-    MAX_PODS_PER_CALL,
-    MAX_QUANTITY,
-    MAX_SCORE,
-    MAX_SUM,
-    ScoreWeights,
-    TopologyScores,
-)
+from workbench.kernels.domains import MAX_PODS_PER_CALL, MAX_QUANTITY, MAX_SCORE, MAX_SUM, ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level_checks import (
@@ -47,16 +40,7 @@ from workbench.kernels.two_level_values import (
     TriedDomains,
 )
 
-__all__ = [
-    "VERDICTS",
-    "AttemptSteps",
-    "JobColumns",
-    "Nodes",
-    "Shape",
-    "SubJobColumns",
-    "TriedDomains",
-    "TwoLevel",
-]
+__all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobColumns", "TriedDomains", "TwoLevel"]
 
 
 class TwoLevel:

@@ -10,20 +10,9 @@ from numpy.typing import DTypeLike, NDArray
 from workbench._core.ranges import are_arrays, first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked, checked_columns
-from workbench.kernels.domains import (
-    MAX_PODS_PER_CALL,
-    MAX_QUANTITY,
-    MAX_SCORE,
-    MAX_SUM,
-    NO_RECORD,
-)
+from workbench.kernels.domains import MAX_PODS_PER_CALL, MAX_QUANTITY, MAX_SCORE, MAX_SUM, NO_RECORD
 from workbench.kernels.fading import MAX_WEIGHT
-from workbench.kernels.two_level_values import (
-    JobColumns,
-    Nodes,
-    Shape,
-    SubJobColumns,
-)
+from workbench.kernels.two_level_values import JobColumns, Nodes, Shape, SubJobColumns
 
 __all__ = [
     "RULES",

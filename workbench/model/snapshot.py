@@ -41,12 +41,7 @@ from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
-__all__ = [
-    "NO_MATRIX",
-    "ClusterSnapshot",
-    "Queue",
-    "gpu_words",
-]
+__all__ = ["NO_MATRIX", "ClusterSnapshot", "Queue", "gpu_words"]
 
 #: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
 NO_MATRIX = -1

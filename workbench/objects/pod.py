@@ -15,15 +15,7 @@ from workbench.objects.node_terms import PREFERRED, read_required_terms
 from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 
-__all__ = [
-    "Pod",
-    "PodSpec",
-    "PodTemplate",
-    "read_pod",
-    "read_pod_as_template",
-    "read_pod_spec",
-    "read_template",
-]
+__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
 
 ANY_NODE = NodeFilter()
 

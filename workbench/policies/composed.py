@@ -19,13 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.node_policy import NodePolicy, place_best_effort
-from workbench.policies.reasons import (
-    fractional_gpus,
-    gpus_unserved,
-    not_offered,
-    told_once,
-    topology_not_ready,
-)
+from workbench.policies.reasons import fractional_gpus, gpus_unserved, not_offered, told_once, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.taking import take_pods
 

@@ -15,12 +15,7 @@ from workbench.evaluate.compare import Comparison
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.job_text import load_with_job_text
 from workbench.formats.load import load_objects
-from workbench.formats.scenario_file import (
-    ScenarioFile,
-    parse_scenario,
-    read_scenario,
-    scenario_text,
-)
+from workbench.formats.scenario_file import ScenarioFile, parse_scenario, read_scenario, scenario_text
 from workbench.formats.whole_file import write_whole
 from workbench.model.gang import Gang
 from workbench.model.scenario import Scenario

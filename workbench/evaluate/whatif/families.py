@@ -11,13 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from workbench.evaluate.whatif.cluster_edits import (
-    AwaitTermination,
-    MakeReady,
-    NodesEdit,
-    RemoveTaint,
-    Uncordon,
-)
+from workbench.evaluate.whatif.cluster_edits import AwaitTermination, MakeReady, NodesEdit, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
