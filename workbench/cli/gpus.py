@@ -222,7 +222,7 @@ def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput) -
     if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:
-        from workbench.report.tables import best_gpus_tables, pod_gpus_tables
+        from workbench.report.command_tables import best_gpus_tables, pod_gpus_tables
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
     if isinstance(found, BestGpus) and found.why_none:

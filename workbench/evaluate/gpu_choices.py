@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, WorkbenchError
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.notice import Notice

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, InternalError
 from workbench.evaluate.provenance import version
-from workbench.kernels.bottleneck import mask_of
+from workbench.kernels.gpu_sets import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric

@@ -152,7 +152,13 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.bool_]:
 def checked_shape(
     shape: Shape, n: int, r: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None, NDArray[np.float64] | None]:
-    """A shape's request over ``r`` resources and its arrays over ``n`` nodes, checked; None if absent."""
+    """A shape's request and its arrays over the nodes, checked; None if absent.
+
+    Parameters
+    ----------
+    n, r : int
+        Numbers of nodes and resources.
+    """
     return checked_amounts("request", shape.request, (r,), 0), *checked_arrays(shape, n)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import BestSubset, indices_of, mask_of
+from workbench.kernels.gpu_sets import BestSubset, indices_of, mask_of
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.allowed_sets import AllowedSets, best_allowed
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric

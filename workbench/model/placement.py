@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import indices_of
 from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.gpu_sets import indices_of
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.gang import Gang

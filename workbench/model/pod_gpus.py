@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import asked_masks, finite_or_none

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.contract import SchedulerTraits

@@ -14,7 +14,8 @@ from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
 from tests.fabrics import snapshot as fabric
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
+from workbench.kernels.dry_run_values import Counts, DomainTotals
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint

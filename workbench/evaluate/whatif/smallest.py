@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
-from workbench.evaluate.whatif.families import Family
+from workbench.evaluate.whatif.family import Family
 from workbench.evaluate.whatif.trials import EditTrials
 
 __all__ = ["FixSearch"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.notice import Notice

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
-from workbench.kernels.dry_runs import Trials
+from workbench.kernels.dry_run_values import Trials
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
 from workbench.policies.nearest import held_pods
