@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology, place_name
 from workbench.model.value import Value
-
-if TYPE_CHECKING:
-    from workbench.model.ledger import Ledger
 
 __all__ = [
     "NO_RECORD",
@@ -417,6 +414,12 @@ class _Once:
         return answer
 
 
+class _Changing(Protocol):
+    """What changes, such as a ledger, and calls functions before it does."""
+
+    def call_before_change(self, reader: Callable[[], object]) -> None: ...
+
+
 class _Told(Generic[T]):
     """A field of a refusal that is an ordinary one unless the refusal is deferred: then the function answers it."""
 
@@ -522,7 +525,7 @@ class Refusal(Value, Displayed, Tabular):
             return self.reasons[0]
         return first
 
-    def settle_before_change(self, ledger: Ledger) -> None:
+    def settle_before_change(self, ledger: _Changing) -> None:
         """Have what is deferred computed before a ledger changes that it is computed from.
 
         Nothing is computed if nobody holds the refusal any more by then.

@@ -31,7 +31,7 @@ from workbench.policies.parameters import NoParameters, read_parameters
 from workbench.policies.volcano.parts.plugins import score_parameters
 from workbench.policies.volcano.parts.scores import best, topology_scores_1_13
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
-from workbench.policies.volcano.v1_13.record import read_record, to_score
+from workbench.policies.volcano.v1_13.hard_search import read_record, to_score
 from workbench.policies.volcano.v1_15.constraints import limits_of
 from workbench.policies.volcano.v1_15.hypernode_scores import (
     HyperNodeParameters,

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
 from workbench.evaluate.contention.fabric import RoutedFabric
-from workbench.evaluate.contention.traffic import JobTraffic, job_traffic
-from workbench.evaluate.contention.training_step import TrainingStep
+from workbench.evaluate.contention.traffic import JobTraffic, TrainingStep, job_traffic
 from workbench.kernels.fair_rates import fair_rates
 from workbench.model.placement import Placement
 from workbench.model.value import Value, Working

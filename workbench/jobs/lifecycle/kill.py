@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.jobs.lifecycle.actions import Action, DeletePod, DeletePodGroup, RunHooks
 from workbench.jobs.lifecycle.counts import counted
 from workbench.jobs.lifecycle.observed import Observed, PodState
-from workbench.jobs.lifecycle.request import JobRequest
+from workbench.jobs.lifecycle.request import Action, DeletePod, DeletePodGroup, JobRequest, RunHooks
 from workbench.objects.job import Job
 from workbench.objects.job_status import JobStatus
 

@@ -27,8 +27,15 @@ from workbench.policies.volcano.parts.texts import NODES_IN_TURN, pods_text
 from workbench.policies.volcano.session.policy import VolcanoPolicy
 from workbench.policies.volcano.session.queues import QueueHeadroom
 from workbench.policies.volcano.session.rounds import FlatRounds, NodeFiller, Rounds, causes_by_role
-from workbench.policies.volcano.v1_13.hard_search import HardSearch, Round
-from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
+from workbench.policies.volcano.v1_13.hard_search import (
+    NO_RECORD,
+    UNKNOWN_RECORD,
+    HardSearch,
+    Round,
+    read_record,
+    to_score,
+    widen,
+)
 
 __all__ = ["DEFAULT_HIGHEST_TIER", "HardRounds", "Volcano113"]
 
