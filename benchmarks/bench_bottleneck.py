@@ -17,7 +17,8 @@ import numpy as np
 from measure import row
 from numpy.typing import NDArray
 
-from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
 from workbench.policies.gpu.best_effort import MAX_DEVICES, best_effort_sets

@@ -21,7 +21,8 @@ from workbench.kernels.domains import (
     domain_counts,
     pods_per_node,
 )
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
 
 SIZES = (1_000, 5_000, 100_000)

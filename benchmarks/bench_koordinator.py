@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role

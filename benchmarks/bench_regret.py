@@ -16,7 +16,8 @@ from measure import microseconds, row
 
 from workbench.evaluate.regret import regret
 from workbench.formats.matrix import load_matrix
-from workbench.kernels.bottleneck import BottleneckSolver, indices_of
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of
 from workbench.kernels.states import best_bottlenecks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies import get_gpu_policy

@@ -28,7 +28,8 @@ import numpy as np
 from measure import row
 from numpy.typing import NDArray
 
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger

@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.extras import VolcanoMemory, extras_of

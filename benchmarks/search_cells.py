@@ -25,7 +25,8 @@ from bench_volcano import (
     two_level,
 )
 
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import get_policy

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-#: A public function with so many parameters documents each.
+#: A public function with so many parameters documents each whose annotation does not say everything.
 MANY = 3
+#: Generic types of the standard library that add to a class only that there are several.
+SEVERAL = frozenset({"Collection", "Iterable", "Iterator", "Sequence", "list"})
 #: An annotation that means an array: `np.ndarray`, `NDArray[np.int64]`, `IntArray`.
 ARRAY = re.compile(r"\b(ndarray|NDArray|\w+Array)\b")
 #: "ndarray of shape (n, r), int64", also inside "tuple of …".
@@ -61,19 +63,55 @@ def documented(docstring: str) -> dict[str, str]:
     return found
 
 
-def undocumented_parameters(source: str, module: str) -> list[str]:
+def classes(sources: Iterable[str]) -> frozenset[str]:
+    """Names of all classes that the sources define: their own docstrings say what they are."""
+    trees = map(ast.parse, sources)
+    return frozenset(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def documenting_methods(sources: Iterable[str]) -> frozenset[str]:
+    """Names of methods with a section "Parameters" in some class: what overrides one of them inherits it."""
+    return frozenset(
+        method.name
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and documented(ast.get_docstring(method) or "")
+    )
+
+
+def says_everything(annotation: str, known: Collection[str]) -> bool:
+    """Whether an annotation is a class of `known`, or several of one: an entry with its name alone adds nothing."""
+    outer, bracket, inner = annotation.partition("[")
+    if bracket:
+        return outer in SEVERAL and says_everything(inner.removesuffix("]"), known)
+    return annotation in known
+
+
+def undocumented_parameters(
+    source: str, module: str, known: Collection[str] = (), inherited: Collection[str] = ()
+) -> list[str]:
     """Functions with many parameters that leave some out, and arrays that come without shape or dtype.
 
-    A command of typer is left out: its parameters carry their help in ``Annotated``.
+    Parameters whose annotation is a class of `known` may be left out, and the section as a whole in a method with a
+    name of `inherited` in a class that has a base. A command of typer is left out: its parameters carry their help in
+    ``Annotated``.
     """
     found = []
-    for name, function, docstring in functions(ast.parse(source)):
+    tree = ast.parse(source)
+    derived = {node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases}
+    for name, function, docstring in functions(tree):
         wanted = parameters(function)
+        owner, _, method = name.partition(".")
+        if owner in derived and method in inherited and not documented(docstring):
+            continue
         if any(kind.startswith("Annotated[") for kind in wanted.values()):
             continue
         told = documented(docstring)
-        if len(wanted) >= MANY and (missing := [one for one in wanted if one not in told]):
-            found.append(f"{module}:{name}: undocumented {', '.join(missing)}")
+        unclear = [one for one, kind in wanted.items() if one not in told and not says_everything(kind, known)]
+        if len(wanted) >= MANY and unclear:
+            found.append(f"{module}:{name}: undocumented {', '.join(unclear)}")
         arrays = [one for one, kind in wanted.items() if one in told and ARRAY.search(kind)]
         bare = [one for one in arrays if not SHAPED.search(told[one])]
         if bare:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture import module_of
-from tests.docstrings import class_names, misplaced_citations, undocumented_parameters
+from tests.docstrings import class_names, classes, documenting_methods, misplaced_citations, undocumented_parameters
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "workbench"
@@ -24,8 +24,11 @@ KERNELS = {
 @pytest.mark.slow
 class TestTheSources:
     def test_functions_with_many_parameters_document_each_and_arrays_state_shape_and_dtype(self) -> None:
+        known, inherited = classes(SOURCES.values()), documenting_methods(SOURCES.values())
         found = [
-            violation for module, source in SOURCES.items() for violation in undocumented_parameters(source, module)
+            violation
+            for module, source in SOURCES.items()
+            for violation in undocumented_parameters(source, module, known, inherited)
         ]
         assert found == []
 
@@ -71,6 +74,25 @@ def f(a: int, b: NDArray[np.int64], c: int) -> None:
     def test_in_a_function(self, b: str, more: str, want: list[str]) -> None:
         source = self.FUNCTION.replace("{b}", b).replace("{more}", more)
         assert undocumented_parameters(source, "m") == want
+
+    @pytest.mark.parametrize(
+        ("b", "missing"),
+        [("Node", ""), ("Sequence[Node]", ""), ("Node | None", "b, "), ("Mapping[str, Node]", "b, "), ("int", "b, ")],
+    )
+    def test_a_class_of_ours_needs_no_entry(self, b: str, missing: str) -> None:
+        source = f'def f(a: Node, b: {b}, c: int) -> None:\n    """Do it."""\n'
+        assert undocumented_parameters(source, "m", {"Node"}) == [f"m:f: undocumented {missing}c"]
+
+    def test_what_overrides_a_documented_method_inherits_its_parameters(self) -> None:
+        method = '    def place(self, a: int, b: int, c: int) -> None:\n        """Place."""\n'
+        derived, alone = f"class C(Base):\n{method}", f"class C:\n{method}"
+        base = alone.replace(
+            "Place.", "Place.\n\n        Parameters\n        ----------\n        a, b, c : int\n        "
+        )
+        inherited = documenting_methods([base])
+        assert undocumented_parameters(derived, "m", (), inherited) == []
+        assert undocumented_parameters(alone, "m", (), inherited) == ["m:C.place: undocumented a, b, c"]
+        assert undocumented_parameters(derived, "m") == ["m:C.place: undocumented a, b, c"]
 
     def test_the_class_documents_what_its_constructor_takes(self) -> None:
         source = 'class C:\n    """C.{}"""\n\n    def __init__(self, a, b, c): ...\n'

@@ -10,8 +10,8 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 81_500,
     "lines of docstrings": 34_200,
-    "files of at most 60 lines": 119,
-    "files above 400 lines": 33,
+    "files of at most 60 lines": 114,
+    "files above 400 lines": 21,
     "files above 600 lines": 1,
     "lines of the longest function": 80,
     "import circles": 1,

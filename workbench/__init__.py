@@ -240,10 +240,6 @@ def load_calibration(path: str | Path | None = None) -> Calibration:
     path : str or Path, optional
         JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package.
 
-    Returns
-    -------
-    workbench.cost.Calibration
-
     Raises
     ------
     InputError

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.option_groups import grouped
+from workbench.cli.option_values import grouped
 
 
 @dataclass(frozen=True)

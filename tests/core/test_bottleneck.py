@@ -16,7 +16,8 @@ from tests.choice import choices
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
 from tests.profiles import blocks, max_examples
 from tests.reference import bottleneck as reference
-from workbench.kernels.bottleneck import UNLIMITED, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import UNLIMITED, BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 
 ALL_8 = 0xFF
 

@@ -13,7 +13,8 @@ import pytest
 from workbench._core import bottleneck as kernel
 from workbench.cancel import Token
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, Trial, runs_of, shuffled, trial
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
+from workbench.kernels.dry_run_values import Counts, DomainTotals
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.fading import Fading, Rings
 from workbench.kernels.tiers import Forest, tier_scores
 

@@ -10,7 +10,8 @@ import pytest
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import MAX_QUANTITY, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.tiers import Forest
 
 

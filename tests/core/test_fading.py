@@ -11,7 +11,8 @@ import pytest
 from workbench.errors import InputError
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import DomainTotals, DryRuns
+from workbench.kernels.dry_run_values import DomainTotals
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.fading import Fading, Rings
 
 

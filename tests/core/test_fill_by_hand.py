@@ -10,7 +10,8 @@ import pytest
 
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns, Settled
+from workbench.kernels.dry_run_values import Counts, DomainTotals, Settled
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.fading import Fading, Rings
 from workbench.kernels.tiers import Forest, tier_scores
 

@@ -14,7 +14,8 @@ from tests.reference.domains import RescanFill, Weights
 from tests.reference.dry_runs import Ask, runs_of, shuffled, trial
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 
 
 @max_examples(1500)

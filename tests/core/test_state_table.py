@@ -13,7 +13,8 @@ from tests.profiles import max_examples
 from tests.reference.domains import RescanFill
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 
 Row = tuple[tuple[int, ...], ...]
 

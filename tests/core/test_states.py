@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a
 from tests.reference.bottleneck import best_bottleneck, bottleneck
-from workbench.kernels.bottleneck import BottleneckSolver, indices_of
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of
 from workbench.kernels.states import best_bottlenecks, bottlenecks
 from workbench.kernels.subsets import words_of_mask
 

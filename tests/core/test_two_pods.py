@@ -13,7 +13,7 @@ from tests.choice import choices
 from tests.profiles import max_examples
 from tests.reference.bottleneck import bottleneck, random_machine
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 
 

@@ -13,7 +13,7 @@ from tests.profiles import max_examples
 from tests.reference.bottleneck import best_bottleneck, bottleneck
 from workbench.errors import InputError, InternalError, UnknownNameError
 from workbench.evaluate.regret import regret
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.kernels.subsets import masks_of_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies import get_gpu_policy

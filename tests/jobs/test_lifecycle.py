@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.profiles import max_examples
 from workbench import InputError
 from workbench.jobs import JobRequest, Observed, job_request, next_status
-from workbench.jobs.lifecycle.actions import CreatePod, DeletePod, DeletePodGroup, RecordEvent, RunHooks
 from workbench.jobs.lifecycle.observed import GroupState, PodState
+from workbench.jobs.lifecycle.request import CreatePod, DeletePod, DeletePodGroup, RecordEvent, RunHooks
 from workbench.objects.job import read_job
 from workbench.objects.job_status import JobStatus, job_status_manifest, read_job_status
 

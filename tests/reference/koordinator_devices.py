@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.policies.koordinator.partition_policy import HOPPER_TABLE, choose_partition
 
 #: Models that have the built-in partition table (label node.koordinator.sh/gpu-model).

@@ -13,8 +13,7 @@ from workbench.errors import InputError
 from workbench.formats.load import load_objects
 from workbench.formats.write_manifests import to_yaml
 from workbench.topology.draft import Draft
-from workbench.topology.draft_fixes import fix_finding, subject_of
-from workbench.topology.draft_objects import draft_of
+from workbench.topology.draft_objects import draft_of, fix_finding, subject_of
 from workbench.topology.history import History
 from workbench.topology.lint import RULES, lint
 

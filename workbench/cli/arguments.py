@@ -324,7 +324,6 @@ def reviewed(
 
     Parameters
     ----------
-    documents : iterable of Document
     stdin : bytes or str, optional
         Content of the file ``stdin``.
     strict : bool

@@ -123,7 +123,7 @@ def _show(
     from workbench.evaluate.lost_places import lost_places
 
     if output is CompareOutput.table:
-        from workbench.report.tables import comparison_tables, difference_tables, job_tables
+        from workbench.report.comparison_tables import comparison_tables, difference_tables, job_tables
 
         if wanted:
             print_tables(*job_tables(comparison, wanted))
@@ -184,7 +184,7 @@ def demo(
     from workbench.evaluate.compare import compare
     from workbench.formats.datasets import load
     from workbench.policies import get_policy
-    from workbench.report.tables import comparison_tables
+    from workbench.report.comparison_tables import comparison_tables
 
     check_out(html)
     scenario = load("demo")

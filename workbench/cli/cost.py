@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import (
-    given_paths,
-    load_scenario,
-    policy_with,
-    tier_speeds,
-)
+from workbench.cli.arguments import given_paths, load_scenario, policy_with, tier_speeds
 from workbench.cli.option_values import one_of
 from workbench.cli.options import (
     AnyScheduler,

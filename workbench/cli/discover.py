@@ -4,40 +4,34 @@ existing ones.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, key_values, standard_input
+from workbench.cli.arguments import given_paths, key_values
+from workbench.cli.discovery_target import Target, access_of, read_given, setting_of, source_of, warn
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import TIMEOUT_S, Context, Files, From, Kubeconfig, Out, announce
+from workbench.cli.options import Context, Files, From, Kubeconfig, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.release import Release
 
 if TYPE_CHECKING:
-    from workbench.objects.discovery import DiscoverySource
     from workbench.objects.kinds import ClusterObjects
     from workbench.topology.discovery.reconcile import ReconcilePlan
     from workbench.topology.discovery.result import DiscoveryResult
 
 __all__ = ["discover_app"]
 
-T = TypeVar("T")
-
 #: Asks the source.
 Discover = Callable[[], "DiscoveryResult"]
-
 #: From a place and a `workbench.live.http.Access` to what the place is called and how to ask it.
 Ask = Callable[[str, Any], tuple[str, Discover]]
-
 discover_app = typer.Typer(
     help="Find HyperNodes as Volcano's controller does: node labels, UFM, RoCE links.",
     no_args_is_help=True,
@@ -132,9 +126,9 @@ def label(
 
     inputs = [*paths, *file] if apply else given_paths(paths, file)
     check_out(out, output)
-    target = _Target(apply, dry_run, context, kubeconfig)
+    target = Target(apply, dry_run, context, kubeconfig)
     types: dict[str, tuple[str, ...]] = {}
-    source = _source(config, "label")
+    source = source_of(config, "label")
     if source is not None:
         try:
             types |= read_topology_types(source.config)
@@ -144,7 +138,7 @@ def label(
         types[name] = tuple(key.strip() for key in keys.split(",") if key.strip())
     if not types:
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
-    objects, manifests = _read(inputs, from_)
+    objects, manifests = read_given(inputs, from_)
     objects, manifests = target.read(objects, manifests, nodes=not inputs)
     if not objects.nodes:
         tell("note: no Node in the input")
@@ -183,13 +177,13 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             from workbench.objects.fields import get_text
 
             check_out(out, output)
-            target = _Target(apply, dry_run, context, kubeconfig)
-            source = _source(config, name)
-            access = _access(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
-            called, discover = ask(place or _setting(get_text, "endpoint", source, config), access)
-            objects, manifests = _read([*paths, *file], from_)
+            target = Target(apply, dry_run, context, kubeconfig)
+            source = source_of(config, name)
+            access = access_of(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
+            called, discover = ask(place or setting_of(get_text, "endpoint", source, config), access)
+            objects, manifests = read_given([*paths, *file], from_)
             objects, manifests = target.read(objects, manifests, nodes=False)
-            _warn(called, access)
+            warn(called, access)
             result = discover().for_release(release or Release.V1_15)
             _finish(result, objects, manifests, target, output, out, yes)
 
@@ -240,135 +234,11 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
     return place, lambda: discover_links(place, access)
 
 
-@dataclass(frozen=True)
-class _Target:
-    """The live cluster to which the result goes, if ``--apply`` is given."""
-
-    apply: bool
-    dry_run: bool
-    context: str | None
-    kubeconfig: Path | None
-
-    def __post_init__(self) -> None:
-        if not self.apply:
-            given = {"--dry-run": self.dry_run, "--context": self.context, "--kubeconfig": self.kubeconfig}
-            for option in (name for name, value in given.items() if value):
-                raise InputError("it belongs to --apply", source=option, expected=f"--apply {option}")
-
-    def read(
-        self, objects: ClusterObjects, manifests: dict[str, dict[str, Any]], *, nodes: bool
-    ) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
-        """The objects with the HyperNodes of the cluster instead of those of the files, and its Nodes if asked for."""
-        if not self.apply:
-            return objects, manifests
-        from workbench.live.kubernetes.carry_out import objects_of
-        from workbench.live.kubernetes.configuration import cluster_of
-        from workbench.live.kubernetes.connection import Connection
-        from workbench.objects.hypernode import read_hypernode
-        from workbench.objects.node import read_node
-
-        if manifests:
-            given = f"{counted(len(manifests), 'HyperNode')} in the files"
-            raise InputError("the HyperNodes are those of the cluster", source="--apply", got=given)
-        cluster = cluster_of(self.context, self.kubeconfig, timeout_s=TIMEOUT_S)
-        announce(cluster)
-        with Connection(cluster, TIMEOUT_S) as connection:
-            if nodes:
-                read = [read_node(one) for one in objects_of(connection, "Node")]
-                objects.nodes |= {one.name: one for one in read}
-            manifests = {one["metadata"]["name"]: one for one in objects_of(connection, "HyperNode")}
-        objects.hypernodes |= {name: read_hypernode(one) for name, one in manifests.items()}
-        return objects, manifests
-
-    def write(self, plan: ReconcilePlan, manifests: dict[str, dict[str, Any]]) -> bool:
-        """Carry the plan out, and say so; returns whether the cluster took every change."""
-        from workbench.live.kubernetes.carry_out import carry_out
-        from workbench.live.kubernetes.configuration import cluster_of
-        from workbench.live.kubernetes.writer import Writer
-
-        with Writer(cluster_of(self.context, self.kubeconfig, timeout_s=TIMEOUT_S), TIMEOUT_S) as writer:
-            done, refused = carry_out(writer, plan, manifests, dry_run=self.dry_run)
-        for line in refused:
-            tell(f"refused: {line}")
-        kept = "the API server would take {}; nothing is written" if self.dry_run else "{} written to the cluster"
-        tell(kept.format(counted(done, "change")))
-        return not refused
-
-
-def _source(config: Path | None, name: str) -> DiscoverySource | None:
-    """The entry of the discovery source `name` in a configuration file; None without a file.
-
-    Raises InputError if the file has no such entry; an entry that is switched off is used, with a note on stderr.
-    """
-    if config is None:
-        return None
-    from workbench.formats.discovery_conf import load_discovery_config
-
-    read = load_discovery_config(config)
-    for note in read.notes:
-        tell(f"note: {note}")
-    source = read.enabled.get(name) or next((one for one in read.sources if one.source == name), None)
-    if source is None:
-        known = ", ".join(dict.fromkeys(one.source for one in read.sources)) or "none"
-        raise InputError(f"no source {name}", source=str(config), got=known, expected=f"source: {name}")
-    if not source.enabled:
-        tell(f"note: source {name} is not enabled in {config}: Volcano would not run it")
-    return source
-
-
-def _setting(read: Callable[..., T], key: str, source: DiscoverySource | None, config: Path | None) -> T:
-    """Read the setting `key` of a discovery source by the function `read`, with the file's name added to errors.
-
-    Without configuration, `read` gets an empty mapping and returns its default.
-    """
-    try:
-        return read(source.config if source is not None else {}, key, "config")
-    except InputError as error:
-        raise error.at(source=str(config)) from None
-
-
-def _access(
-    name: str,
-    source: DiscoverySource | None,
-    config: Path | None,
-    file: Path | None,
-    ca_file: Path | None,
-    insecure: bool,
-    timeout: float,
-) -> Any:
-    """Settings for requests to an endpoint (`workbench.live.http.Access`), from command-line options and configuration.
-
-    The package `workbench.live` is imported only here.
-    """
-    from workbench.live.credentials import credentials_from_environment, load_credentials
-    from workbench.live.http import Access
-    from workbench.objects.fields import get_bool
-
-    credentials = load_credentials(file) if file is not None else credentials_from_environment(os.environ, name)
-    skip = _setting(get_bool, "insecureSkipVerify", source, config) or insecure
-    return Access(credentials, verify=not skip, ca_file=ca_file, timeout_s=timeout)
-
-
-def _warn(place: str, access: Any) -> None:
-    if place.lower().startswith("http://") and access.credentials is not None:
-        tell("warning: over http:// the user name and password can be read on the way")
-    if not access.verify:
-        tell("warning: the server's certificate is not verified")
-
-
-def _read(files: list[str], format: str | None) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
-    """The objects in the input files, and the manifests of the HyperNodes among them by name."""
-    from workbench.formats.load import load_as_written
-    from workbench.objects.kinds import ClusterObjects
-
-    return load_as_written(files, standard_input(files), format) if files else (ClusterObjects(), {})
-
-
 def _finish(
     result: DiscoveryResult,
     objects: ClusterObjects,
     manifests: dict[str, dict[str, Any]],
-    target: _Target,
+    target: Target,
     output: DiscoverOutput,
     out: Path | None,
     yes: bool,
@@ -394,7 +264,7 @@ def _finish(
         )
         raise typer.Exit(1)
     if output is DiscoverOutput.table:
-        from workbench.report.tables import plan_tables
+        from workbench.report.command_tables import plan_tables
 
         print_tables(*plan_tables(plan))
     elif output is DiscoverOutput.json:

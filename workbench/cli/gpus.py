@@ -1,8 +1,8 @@
-"""The command `workbench gpus`: choose k GPUs of one machine."""
+"""The command `workbench gpus`: choose k GPUs of one machine, or say what policies lose against the best choice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import gpu_list, standard_input
-from workbench.cli.option_groups import grouped
-from workbench.cli.option_values import one_of, whole
+from workbench.cli.arguments import gpu_list, required_policy_names, standard_input
+from workbench.cli.option_values import grouped, one_of, whole
 from workbench.cli.options import ShowOutput
-from workbench.cli.output import emit, print_tables, tell, to_json
-from workbench.cli.regret import refuse_options, show_regret
+from workbench.cli.output import emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading
-    from workbench.model.bandwidth import BandwidthMatrix
+    from workbench.model.bandwidth import BandwidthMatrix, Symmetric
     from workbench.model.best_gpus import BestGpus
     from workbench.model.pod_gpus import PodGpus
 
@@ -112,7 +110,6 @@ class GpuLimits:
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         source : str
             Name of the matrix in notes.
         k : int
@@ -192,14 +189,14 @@ def gpus(
 
     ties = {"--link-classes": link_classes, "--all": all_}
     if regret:
-        refuse_options({"--pods": pods, **within.given(), **ties})
+        _refuse_options({"--pods": pods, **within.given(), **ties})
     elif policies is not None or output is ShowOutput.html:
         raise InputError("only with --regret", source="--policies" if policies else "-o html")
     of_one_set = {**ties, "--allowed": within.allowed, "--modules": within.modules}
     sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
     matrix = source.read()
     if regret:
-        show_regret(matrix, k, symmetric.value, policies, output)
+        _show_regret(matrix, k, symmetric.value, policies, output)
         return
     asked: dict[str, Any] = {**within.masks(), "symmetric": symmetric.value}
     found: BestGpus | PodGpus
@@ -223,7 +220,7 @@ def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput) -
     if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:
-        from workbench.report.tables import best_gpus_tables, pod_gpus_tables
+        from workbench.report.command_tables import best_gpus_tables, pod_gpus_tables
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
     if isinstance(found, BestGpus) and found.why_none:
@@ -263,3 +260,47 @@ def _tell(reading: MatrixReading, source: str) -> None:
         tell(f"note: {source}: line {number} could not be read: {line[:60]!r}")
     if len(reading.unread) > _UNREAD:
         tell(f"note: {source}: {counted(len(reading.unread) - _UNREAD, 'more line')} could not be read")
+
+
+def _refuse_options(options: Mapping[str, object]) -> None:
+    """Raise InputError if an option that applies only to choosing one set of GPUs was given beside ``--regret``."""
+    for name, value in options.items():
+        if value:
+            raise InputError("not with --regret, which is about every state", source=name)
+
+
+def _show_regret(
+    matrix: BandwidthMatrix, k: int | None, symmetric: Symmetric, policies: str | None, output: ShowOutput
+) -> None:
+    """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and print it.
+
+    Parameters
+    ----------
+    k : int or None
+        Number of GPUs to choose; None: all numbers.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    policies : str or None
+        Names separated by commas; None: the usual policies.
+    output : ShowOutput
+        Form of the result.
+    """
+    from workbench.evaluate.regret import DEFAULT_POLICIES, regret
+
+    names = DEFAULT_POLICIES if policies is None else required_policy_names([policies])
+    if k is not None and not 1 <= k <= len(matrix):
+        raise InputError(
+            "k does not fit the machine", source=matrix.source, got=f"k={k}", expected=f"1 to {len(matrix)} GPUs"
+        )
+    with progress_bar("asking") as step:
+        found = regret(matrix, names, sizes=None if k is None else [k], symmetric=symmetric, progress=step)
+    if output is ShowOutput.json:
+        emit(to_json(found.to_dict()))
+    elif output is ShowOutput.html:
+        from workbench.report.regret_view import regret_page
+
+        emit(regret_page(found))
+    else:
+        from workbench.report.regret_view import regret_tables
+
+        print_tables(*regret_tables(found))

@@ -77,7 +77,6 @@ class NetworkOptions:
 
         Parameters
         ----------
-        snapshot : ClusterSnapshot
         seed : int
             Of the hash of routes.
         """

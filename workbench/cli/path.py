@@ -48,7 +48,6 @@ def show_path(topology: Topology, node: str, other: str, *, as_json: bool, out: 
 
     Parameters
     ----------
-    topology : Topology
     node, other : str
         Names of nodes; UnknownNameError for others.
     as_json : bool

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
-from workbench.cli.option_groups import grouped
-from workbench.cli.option_values import one_of, seconds
+from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import (
     AnyScheduler,
     Files,
@@ -124,7 +123,6 @@ def place(
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.model.explanation import Recorder
-    from workbench.policies.departures import departures_for
 
     inputs = given_paths(paths, file)
     check_out(out, output)
@@ -157,14 +155,21 @@ def place(
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
     )
     tell_gaps(scenario)
-    if departs := departures_for(chosen.name.partition("+")[0], scenario.gangs):
-        tell(f"note: {departs}")
+    _tell_departures(chosen, scenario)
     if output is PlaceOutput.table:
         _print(found, more)
     else:
         emit(_text(found, more, output), out)
     if scenario.refused or waits:
         raise typer.Exit(1)
+
+
+def _tell_departures(policy: Policy, scenario: Scenario) -> None:
+    """Tell where the policy does not follow the documents for some of the gangs."""
+    from workbench.policies.departures import departures_for
+
+    if departs := departures_for(policy.name.partition("+")[0], scenario.gangs):
+        tell(f"note: {departs}")
 
 
 def _advice(

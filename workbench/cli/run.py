@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import given_paths, policy_with, reviewed, standard_input, tell_findings
-from workbench.cli.option_groups import grouped
-from workbench.cli.option_values import one_of, seconds
+from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError

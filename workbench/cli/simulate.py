@@ -20,8 +20,7 @@ from workbench.cli.arguments import (
     tell_notes,
 )
 from workbench.cli.network_options import NetworkOptions
-from workbench.cli.option_groups import grouped
-from workbench.cli.option_values import one_of, seconds, whole
+from workbench.cli.option_values import grouped, one_of, seconds, whole
 from workbench.cli.options import (
     ArrivalKind,
     DisciplineName,

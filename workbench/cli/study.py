@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import tell_notes
-from workbench.cli.option_groups import grouped
-from workbench.cli.option_values import one_of, whole
+from workbench.cli.option_values import grouped, one_of, whole
 from workbench.cli.options import Out, SimulationOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
 from workbench.errors import InputError

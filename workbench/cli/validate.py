@@ -123,7 +123,7 @@ def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
         for finding in review.findings(stdin):
             tell(f"refused: {finding.subject}: {finding}")
     else:
-        from workbench.report.tables import review_tables
+        from workbench.report.command_tables import review_tables
 
         print_tables(*review_tables(review, stdin))
 

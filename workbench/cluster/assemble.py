@@ -46,7 +46,6 @@ def assemble(
 
     Parameters
     ----------
-    cluster : ClusterObjects
     matrices : sequence of (pattern, BandwidthMatrix)
         For nodes whose names match (RE2, unanchored); the last match wins, also over the Device's matrix.
     source, taken_at : str
@@ -108,8 +107,6 @@ def join(
 
     Parameters
     ----------
-    table : NodeTable
-    workload : Workload
     running, queues, exclusive, extras, source, taken_at
         As in `ClusterSnapshot`.
     used : ndarray of shape (n, r), int64
@@ -166,7 +163,6 @@ def other_gaps(
 
     Parameters
     ----------
-    cluster : ClusterObjects
     nodes : mapping of str to Node
         Nodes of the cluster by name.
     gangs : sequence of Gang

@@ -19,12 +19,6 @@ __all__ = ["exclusive_hypernodes", "held_alone"]
 def exclusive_hypernodes(cluster: ClusterObjects, running: Iterable[RunningPod], topology: Topology) -> dict[str, str]:
     """HyperNode that each running Job of a HyperJob holds alone, by ``namespace/hyperjob/job``.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-    running : iterable of RunningPod
-    topology : Topology
-
     Returns
     -------
     dict of str to str
@@ -57,8 +51,6 @@ def held_alone(
         ``namespace/hyperjob/job`` of each gang that is such a Job, by the gang's key as in `RunningPod.gang`.
     records : mapping of str to str
         HyperNode recorded for each of these gangs; empty: none.
-    running : iterable of RunningPod
-    topology : Topology
 
     Returns
     -------

@@ -30,7 +30,6 @@ def take_out_faulty_npus(
 
     Parameters
     ----------
-    nodes : sequence of Node
     cluster : ClusterObjects
         Its `device_infos` say which NPUs are faulty, beside the nodes' annotations, and overrule them.
     masks : list of int

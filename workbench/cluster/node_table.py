@@ -9,27 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cluster.faulty_npus import take_out_faulty_npus
-from workbench.errors import InputError
+from workbench.cluster.node_matrices import matrices_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.notice import Notice
 from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, resource_columns
-from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot, gpu_words
+from workbench.model.snapshot import gpu_words
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 from workbench.objects.device import Device
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
-from workbench.objects.selectors import compile_pattern
 from workbench.topology.build import build_topology
 from workbench.topology.generate import NodeShape
 
-__all__ = ["Matrices", "NodeTable", "assign_matrices", "read_nodes", "with_nodes"]
+__all__ = ["Matrices", "NodeTable", "read_nodes", "with_nodes"]
 
 Longs = npt.NDArray[np.int64]
-
 #: Matrices by a pattern (RE2, unanchored) on node names; the last match wins, also over the Device's matrix.
 Matrices = Sequence[tuple[str, BandwidthMatrix]]
 
@@ -42,25 +40,19 @@ class NodeTable(Value):
     ----------
     nodes : dict of str to Node
         Nodes by name, in the order of the input; a node without resources has the assumed GPUs.
-    ordered : list of Node
     index : dict of str to int
         Node index by name.
-    topology : Topology
     selecting_labels : frozenset of str
         Label keys by which HyperNodes select nodes.
     columns : tuple of str
         Names of the resources, the columns of `allocatable` (`ClusterSnapshot.resources`).
     allocatable : ndarray of shape (n, r), int64
-    labels : NodeLabels
-    taints : NodeTaints
     unschedulable, not_ready : ndarray of shape (n,), bool
     total : list of int
         Mask of the healthy GPUs of each node.
     gpu_total : ndarray of shape (n, w), uint64
         The masks in `total` as 64-bit words.
-    matrices : tuple of BandwidthMatrix
     node_matrix : ndarray of shape (n,), int32
-    addresses : tuple of str
     uids, resource_versions : tuple of str
         Fields of each Node's metadata; "" where the object has none.
     gaps, matrix_gaps : tuple of Notice
@@ -96,7 +88,6 @@ def read_nodes(
 
     Parameters
     ----------
-    cluster : ClusterObjects
     matrices : sequence of (pattern, BandwidthMatrix)
     gpus_per_node : int
         As in `workbench.cluster.assemble.assemble`.
@@ -124,7 +115,7 @@ def read_nodes(
     rows = [mask.bit_length() for mask in total]
     take_out_faulty_npus(ordered, cluster, total, rows, allocatable, gpu_columns, gaps)
     matrix_gaps: list[Notice] = []
-    known, node_matrix = _matrices(ordered, total, rows, cluster.devices, matrices, matrix_gaps)
+    known, node_matrix = matrices_of(ordered, total, rows, cluster.devices, matrices, matrix_gaps)
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
     if without:
         matrix_gaps.append(
@@ -355,76 +346,3 @@ def _gpu_masks(
             )
         )
     return masks
-
-
-def _matrices(
-    nodes: Sequence[Node],
-    gpu_masks: Sequence[int],
-    rows: Sequence[int],
-    devices: Mapping[str, Device],
-    given: Sequence[tuple[str, BandwidthMatrix]],
-    gaps: list[Notice],
-) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
-    known: list[BandwidthMatrix] = []
-    numbers: dict[BandwidthMatrix, int] = {}
-    node_matrix = [NO_MATRIX] * len(nodes)
-    for i, node in enumerate(nodes if devices else ()):
-        device = devices.get(node.name)
-        if device is not None and device.bandwidth is not None:
-            node_matrix[i] = numbers.setdefault(device.bandwidth, len(known))
-            if node_matrix[i] == len(known):
-                known.append(device.bandwidth)
-    for pattern, matrix in given:
-        search = compile_pattern(pattern).search
-        matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]
-        if not matched:
-            gaps.append(
-                Notice(
-                    "pattern-matches-nothing",
-                    f"the pattern {pattern} of {matrix.source} matches no node with GPUs",
-                    f"pattern {pattern}",
-                )
-            )
-        for i in matched:
-            device = devices.get(nodes[i].name)
-            gpus = max(device.all_gpus, default=-1) + 1 if device else rows[i]
-            _check_size(matrix, nodes[i].name, gpus)
-            node_matrix[i] = len(known)
-        known.append(matrix)
-    used = sorted(set(node_matrix) - {NO_MATRIX})
-    renumbered = {old: new for new, old in enumerate(used)} | {NO_MATRIX: NO_MATRIX}
-    return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
-
-
-def _check_size(matrix: BandwidthMatrix, node: str, gpus: int) -> None:
-    if len(matrix) != gpus:
-        raise InputError(
-            f"the matrix has another number of GPUs than node {node}",
-            source=matrix.source,
-            got=f"{len(matrix)} rows",
-            expected=counted(gpus, "GPU"),
-        )
-
-
-def assign_matrices(snapshot: ClusterSnapshot, given: Sequence[tuple[str, BandwidthMatrix]]) -> ClusterSnapshot:
-    """A snapshot in which the nodes whose names match a pattern get its bandwidth matrix; the last match wins.
-
-    `given` holds the pairs (pattern, matrix); patterns are RE2 and match anywhere in the name.
-
-    Raises
-    ------
-    InputError
-        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
-    """
-    for pattern, matrix in given:
-        search = compile_pattern(pattern).search
-        masks = [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in snapshot.gpu_total]
-        names = snapshot.topology.node_names
-        matched = np.array(
-            [bool(masks[i]) and search(name) is not None for i, name in enumerate(names)], dtype=np.bool_
-        )
-        for i in np.flatnonzero(matched):
-            _check_size(matrix, names[i], masks[i].bit_length())
-        if matched.any():
-            snapshot = snapshot.with_matrix(matrix, matched)
-    return snapshot

@@ -88,7 +88,6 @@ class PodsOnNodes:
         ----------
         before, after : Held
             As `LiveWorkload.update` returns them.
-        table : NodeTable
         queues, labels : mapping
             As in `Workload`.
         """

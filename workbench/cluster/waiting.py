@@ -28,7 +28,6 @@ class Said:
         Kind of the objects: Pod, PodGroup, Job, HyperJob or that of a top owner.
     objects : tuple of str
         Their ``namespace/name``, in byte order.
-    reason, message : str
     """
 
     source: str
@@ -54,7 +53,6 @@ class WaitingGang:
 
     Attributes
     ----------
-    gang : Gang
     scheduler : str
         spec.schedulerName of its first pod by name; empty: not given, or it has no pods yet.
     said : tuple of Said

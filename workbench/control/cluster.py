@@ -363,14 +363,6 @@ class EmbeddedCluster(Working, Displayed):
     def submit_documents(self, written: Sequence[Document]) -> list[Ref]:
         """Submit manifests that were read from files: all of them, or, if one is refused, none.
 
-        Parameters
-        ----------
-        written : sequence of Document
-
-        Returns
-        -------
-        list of Ref
-
         Raises
         ------
         InputError

@@ -22,7 +22,6 @@ class LogLine(NamedTuple):
         The object that the line is about.
     reason : str
         What happened, in one word, such as ``Scheduled``.
-    message : str
     warning : bool
         Whether the line tells of a problem that the user should look at.
     """

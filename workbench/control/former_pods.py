@@ -58,7 +58,6 @@ class FormerPods:
 
         Parameters
         ----------
-        gang : Gang
         snapshot : ClusterSnapshot
             The cluster at the beginning of the session.
         """

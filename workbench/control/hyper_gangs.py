@@ -68,7 +68,6 @@ class HyperGangs:
             All PodGroups by key.
         running : iterable of RunningPod
             Pods that hold resources; `RunningPod.gang` is the key of their PodGroup.
-        topology : Topology
         """
         if not self._hyper_jobs:
             return {}

@@ -35,7 +35,6 @@ class Ref(NamedTuple):
         ``Job`` is Volcano's, ``Job.batch`` is the Job of Kubernetes.
     namespace : str
         Empty for a cluster-scoped kind.
-    name : str
     """
 
     kind: str

@@ -31,8 +31,6 @@ class JobView(Displayed):
 
     Attributes
     ----------
-    row : JobRow
-    pods : tuple of PodRow
     conditions : tuple of mapping
         Conditions of its PodGroup, as the scheduler wrote them.
     events : tuple of LogLine
@@ -54,11 +52,9 @@ class PodView(Displayed):
 
     Attributes
     ----------
-    row : PodRow
     diff : tuple of str
         Lines of a unified diff, in YAML, from the submitted template (metadata and spec) to the stored pod: what
         admission, plugins and the scheduler added or changed. Empty for a pod that was submitted by itself.
-    events : tuple of LogLine
     """
 
     row: PodRow
@@ -190,7 +186,6 @@ def timeline_of(log: Sequence[LogLine], groups: Mapping[Ref, Ref], now: float) -
 
     Parameters
     ----------
-    log : sequence of LogLine
     groups : mapping of Ref to Ref
         The Job to which a PodGroup or a pod belongs, for those that exist.
     now : float

@@ -58,8 +58,6 @@ class SavedCluster:
     former : sequence of (Ref, FormerPod)
         Deleted pods whose PodGroup still exists, for the policies that bring them back to their nodes; files of older
         releases have none.
-    log : sequence of LogLine
-    start_seconds : float
     run_seconds : float, optional
         Seconds that pods without annotations take to start, and run (`workbench.control.kubelets.Behaviour`).
     session_due : bool

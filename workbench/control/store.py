@@ -25,7 +25,6 @@ class StoreChange(NamedTuple):
     ----------
     version : int
         Version of the store after the change.
-    key : Ref
     before : mapping, optional
         The object before the change; None: it was created.
     after : mapping, optional

@@ -48,7 +48,6 @@ class SwitchMaps:
 
         Parameters
         ----------
-        store : Store
         snapshot : ClusterSnapshot
             The cluster at the end of a session.
         owners : mapping of str to str

@@ -24,7 +24,6 @@ class JobRow(NamedTuple):
 
     Attributes
     ----------
-    namespace, name, kind : str
     phase : str
         Phase of the Job, or of the PodGroup.
     pending, running, succeeded, failed : int
@@ -59,12 +58,10 @@ class PodRow(NamedTuple):
 
     Attributes
     ----------
-    namespace, name : str
     job : str
         Name of its Job; empty without one.
     group : str
         Name of its PodGroup; empty without one.
-    phase : str
     node : str
         Name of the pod's node; empty if it has none yet.
     gpus : tuple of int
@@ -111,7 +108,6 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
 
     Parameters
     ----------
-    store : ReadStore
     topology : Topology
         HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
     """

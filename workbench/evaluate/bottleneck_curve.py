@@ -49,15 +49,10 @@ def bottleneck_curve(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     free : iterable of int, optional
         GPUs that may be used; None: all.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
-
-    Returns
-    -------
-    BottleneckCurve
 
     Raises
     ------

@@ -31,7 +31,6 @@ class Closeness:
 
     Parameters
     ----------
-    topology : Topology
     nodes : ndarray of shape (m,), int32
         Distinct node indices; the methods refer to nodes by their position in this array.
 

@@ -108,11 +108,8 @@ class Comparison(Value, Displayed, Plotted, Mapping[str, ComparisonRow]):
 
     Attributes
     ----------
-    gangs : tuple of Gang
-    snapshot : ClusterSnapshot
     rows : tuple of ComparisonRow
         One result per policy, in input order.
-    provenance : Provenance
 
     Examples
     --------

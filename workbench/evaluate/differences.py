@@ -28,7 +28,6 @@ class Move:
 
     Attributes
     ----------
-    role : str
     pods : int
         Number of pods; pods of one role are interchangeable, so that none is named.
     source, target : str
@@ -84,14 +83,6 @@ def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
 
     Jobs that all policies put on the same nodes, role by role, are left out; which GPUs they got is not compared.
 
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    tuple of JobDifference
-
     Examples
     --------
     >>> import workbench as wb
@@ -146,10 +137,6 @@ def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
 
 def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
     """Join the moves of a role without a source node, and those without a target: ``12 worker: 6 nodes → pending``.
-
-    Parameters
-    ----------
-    moves : sequence of Move
 
     Returns
     -------

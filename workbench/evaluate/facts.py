@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.evaluate.closeness import SAME_NODE, Closeness
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.model.placement import Decision, Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -43,7 +43,6 @@ class JobFacts:
 
     Parameters
     ----------
-    placement : Placement
     snapshot : ClusterSnapshot
         The cluster before the decision.
     gpu_free : ndarray of shape (n, w), uint64, optional
@@ -199,7 +198,6 @@ class RunFacts:
 
     Parameters
     ----------
-    decisions : sequence of Decision
     snapshot : ClusterSnapshot
         The cluster before the session.
     communication : CommunicationPlan, optional

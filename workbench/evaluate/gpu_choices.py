@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, WorkbenchError
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -55,7 +55,6 @@ def gpu_choices(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     k : int
         GPUs of one pod, 1 <= k <= n.
     free : iterable of int, optional
@@ -118,7 +117,6 @@ def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric:
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     gpus : iterable of int
         GPUs of the set.
     symmetric : {"min", "max", "mean"}
@@ -135,7 +133,6 @@ def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetri
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     gpus : iterable of int
         The set.
     symmetric : {"min", "max", "mean"}

@@ -56,7 +56,6 @@ def lost_places(comparison: Comparison, policies: Sequence[Policy]) -> tuple[Los
 
     Parameters
     ----------
-    comparison : Comparison
     policies : sequence of Policy
         Those of the comparison, in its order.
 

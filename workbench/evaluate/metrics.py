@@ -128,15 +128,10 @@ def measure(
 
     Parameters
     ----------
-    placement : Placement
     snapshot : ClusterSnapshot or Scenario
         The cluster before the decision; gives the bandwidth matrices.
     gpu_free : ndarray of shape (n, w), uint64, optional
         GPUs free at the end, for stranded GPUs; by default the snapshot's without this gang's.
-
-    Returns
-    -------
-    PlacementMetrics
 
     Examples
     --------
@@ -166,17 +161,12 @@ def measure_run(
 
     Parameters
     ----------
-    decisions : sequence of Decision
     snapshot : ClusterSnapshot
         The cluster before the session.
     with_switches : bool, optional
         Measure how the jobs share the leaf switches; by default where `switches_matter`.
     communication : CommunicationPlan, optional
         Measure what the communication of the jobs that it names costs.
-
-    Returns
-    -------
-    RunMetrics
     """
     wanted = switches_matter(decisions, snapshot) if with_switches is None else with_switches
     facts = RunFacts(decisions, snapshot, measure_switches(decisions, snapshot) if wanted else None, communication)
@@ -205,7 +195,6 @@ def measure_simulation(facts: SimulationFacts, metrics: Sequence[Metric] | None 
 
     Parameters
     ----------
-    facts : SimulationFacts
     metrics : sequence of Metric, optional
         By default all that this process knows.
     """

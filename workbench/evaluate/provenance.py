@@ -71,7 +71,6 @@ class Provenance:
 
     Attributes
     ----------
-    version : str
     policies : tuple of (str, mapping)
         Name and parameters of each policy.
     inputs : mapping of str to str
@@ -114,7 +113,6 @@ def record_provenance(
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
     policies : sequence of (str, mapping)
         Name and parameters of each policy.
     inputs : mapping of str to str

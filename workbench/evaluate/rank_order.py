@@ -61,10 +61,6 @@ class RankOrder:
 def rank_order(placement: Placement) -> RankOrder:
     """Number the placed pods of a job node by node along the tree of HyperNodes.
 
-    Parameters
-    ----------
-    placement : Placement
-
     Returns
     -------
     RankOrder

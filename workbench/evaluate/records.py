@@ -40,7 +40,6 @@ def session_record(
     ----------
     policy : str
     parameters : mapping of str to Any
-    decisions : sequence of Decision
     metrics : RunMetrics or None
         None if the policy raised.
     advice : mapping of str to FixReport

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, InternalError
 from workbench.evaluate.provenance import version
-from workbench.kernels.bottleneck import mask_of
+from workbench.kernels.gpu_sets import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
@@ -55,13 +55,11 @@ class PolicyRegret(Value):
 
     Attributes
     ----------
-    policy : str
     parameters : mapping of str to Any
     chosen : ndarray of shape (m, s, w), uint64
         Mask of the chosen GPUs for each state and size; 0 if the policy refuses or too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
         Bottleneck of each choice; NaN if the policy refuses or too few GPUs are free.
-    warnings : tuple of Notice
     """
 
     policy: str
@@ -77,8 +75,6 @@ class RegretLine:
 
     Attributes
     ----------
-    policy : str
-    k : int
     states : int
         Number of states with at least k free GPUs.
     refused : int
@@ -125,7 +121,6 @@ class Regret(Value, Displayed):
 
     Attributes
     ----------
-    matrix : BandwidthMatrix
     symmetric : {"min", "max", "mean"}
         Direction rule of the optimum and of every bottleneck in the table.
     states : ndarray of shape (m, w), uint64
@@ -257,10 +252,6 @@ def regret(
         Number of random states, and the seed that they are drawn from.
     progress : bool or callable, optional
         True: show a bar. A function is called with (policies done, number of policies, name of the next policy).
-
-    Returns
-    -------
-    Regret
 
     Raises
     ------

@@ -111,7 +111,6 @@ def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -
 
     Parameters
     ----------
-    decisions : sequence of Decision
     snapshot : ClusterSnapshot
         The cluster before the session; terminating pods and pods of no job are left out.
 

@@ -16,7 +16,6 @@ def why(comparison: Comparison, policy: Policy, job: int) -> tuple[Explanation, 
 
     Parameters
     ----------
-    comparison : Comparison
     policy : Policy
         One of the policies that were compared.
     job : int

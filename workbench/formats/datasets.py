@@ -26,10 +26,6 @@ def load(name: str) -> Scenario:
         A folder of the data, such as ``demo``: eight nodes in three tiers with four jobs. Its files are those that the
         path ``datasets/NAME`` means in commands and in `workbench.load`.
 
-    Returns
-    -------
-    Scenario
-
     Raises
     ------
     UnknownNameError

@@ -40,7 +40,6 @@ class LintedFiles:
 
     Attributes
     ----------
-    report : LintReport
     ignored : mapping of str to int
         Number of objects of each kind that is not read.
     notes : tuple of Notice

@@ -14,7 +14,7 @@ import re2
 
 from workbench.cancel import reached
 from workbench.cluster.assemble import assemble
-from workbench.cluster.node_table import assign_matrices
+from workbench.cluster.node_matrices import assign_matrices
 from workbench.errors import CapacityError, InputError
 from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
@@ -22,7 +22,8 @@ from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
-from workbench.formats.mend import mended, renamed_hypernodes
+from workbench.formats.mend import mended
+from workbench.formats.mend_names import renamed_hypernodes
 from workbench.formats.review import Reviewer
 from workbench.formats.scenario_file import parse_scenario
 from workbench.jobs.before_submission import plugin_notices_of
@@ -266,7 +267,6 @@ def read_objects(
 
     Parameters
     ----------
-    manifests : Manifests
     keep_patterns : bool
         As in `workbench.objects.hypernode.read_hypernode`.
     error_of : callable

@@ -44,7 +44,6 @@ class LoadedDocuments:
 
     Attributes
     ----------
-    scenario : Scenario
     manifests : tuple of dict
         One for each object, in the order of the input; Lists are taken apart. With a snapshot file as input they are
         those of the jobs alone.

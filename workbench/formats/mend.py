@@ -7,20 +7,19 @@ would answer; they mend only objects whose kind or name it could not tell (`with
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import Document
+from workbench.formats.mend_names import child_paths, name_of, names_in, with_name_of_parent
 from workbench.model.notice import Notice, texts_of
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
-from workbench.objects.hypernode import HyperNode
 from workbench.objects.kubeflow_job import KUBEFLOW_KINDS
 from workbench.objects.metadata import is_stored
-from workbench.objects.names import is_subdomain
 
-__all__ = ["mended", "mended_documents", "renamed_hypernodes", "with_readable_head"]
+__all__ = ["mended", "mended_documents", "with_readable_head"]
 
 _TOPOLOGY_GROUP = "topology.volcano.sh"
 _JOB_VERSION = "batch.volcano.sh/v1alpha1"
@@ -33,13 +32,10 @@ _SHARES = (
     *(f"{domain}/{part}" for part in ("gpu-core", "gpu", "gpu-memory-ratio") for domain in _DOMAINS),
     *_MEMORY,
 )
-
 #: Kinds that people write; others, such as Nodes, come from a cluster.
 _WRITTEN = ("HyperNode", "Job", "HyperJob", "PodGroup", "Pod", "Deployment", "StatefulSet")
-
 #: Kinds whose controllers make the pods of gangs, which people write, too.
 _OF_PODS = ("JobSet", "LeaderWorkerSet", "RayCluster", "RayJob", *KUBEFLOW_KINDS)
-
 #: Keys through which the containers of a kind are reached.
 _TO_CONTAINERS = (
     *("spec", "template", "templateSpec", "tasks", "replicatedJobs", "jobs"),
@@ -102,7 +98,6 @@ class _Mender:
 
     Parameters
     ----------
-    document : Document
     source, where : str
         File and document that the notices name; empty: none.
     """
@@ -131,7 +126,7 @@ class _Mender:
 
     @property
     def _subject(self) -> str:
-        name = _name(self.data)
+        name = name_of(self.data)
         return f"{self.data.get('kind')} {name}" if type(name) is str else ""
 
     def _said(self, path: str, found: str, taken: str, remedy: str) -> str:
@@ -346,9 +341,9 @@ def mended_documents(documents: Iterable[Document]) -> list[tuple[Document, list
     """All documents of an input as `mended` returns them, with HyperNodes under the names that their parents use."""
     ones = [_released(*mended(document)) for document in documents]
     hypernodes = [document.data for document, _ in ones if document.data.get("kind") == "HyperNode"]
-    children = {name: _children(data) for data in hypernodes if type(name := _name(data)) is str}
-    names = _names(children)
-    return [_renamed(document, notices, names) for document, notices in ones] if names else ones
+    children = {name: child_paths(data) for data in hypernodes if type(name := name_of(data)) is str}
+    names = names_in(children)
+    return [with_name_of_parent(document, notices, names) for document, notices in ones] if names else ones
 
 
 def _released(document: Document, notices: list[Notice]) -> tuple[Document, list[Notice]]:
@@ -360,89 +355,3 @@ def _released(document: Document, notices: list[Notice]) -> tuple[Document, list
         return replace(document, data=released_form(data)), [*notices, *hyper_job_notes(data)]
     except InputError as error:
         raise document.error(error) from None
-
-
-def _renamed(document: Document, notices: list[Notice], names: Mapping[str, str]) -> tuple[Document, list[Notice]]:
-    name = _name(document.data)
-    if document.data.get("kind") != "HyperNode" or name not in names:
-        return document, notices
-    metadata = {**document.data["metadata"], "name": names[name]}
-    renamed = replace(document, data={**document.data, "metadata": metadata})
-    return renamed, [*notices, _name_notice(name, names[name])]
-
-
-def _name_notice(name: str, taken: str) -> Notice:
-    text = f"HyperNode {name} is called {taken} by its parent; taken as {taken}; write one name in both places"
-    return Notice("name-spelt-differently", text, f"HyperNode {taken}")
-
-
-def _names(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Names of HyperNodes that differ from what their parents call them in ``-``, ``_``, ``.`` and capitals only.
-
-    Parameters
-    ----------
-    hypernodes : mapping of str to collection of str
-        For each HyperNode, by its name, the names of its members that are HyperNodes.
-
-    Returns
-    -------
-    dict of str to str
-        For the name of an object the name that its parents use. An object is left out if a parent uses its own name, if
-        several objects or several such names come into question, or if the name is not valid for an object.
-    """
-    called = {child for children in hypernodes.values() for child in children}
-    missing = called - hypernodes.keys()
-    if not missing:
-        return {}
-    unused = _by_letters(hypernodes.keys() - called)
-    names = {}
-    for letters, found in _by_letters(missing).items():
-        objects = unused.get(letters, [])
-        if len(found) == len(objects) == 1 and is_subdomain(found[0]):
-            names[objects[0]] = found[0]
-    return names
-
-
-def renamed_hypernodes(hypernodes: dict[str, HyperNode]) -> list[Notice]:
-    """Give typed HyperNodes the names that their parents use, in place; returns a notice about each that changed."""
-    names = _names(
-        {
-            name: [one.selector.exact for one in hypernode.members if one.type == "HyperNode" and one.selector.exact]
-            for name, hypernode in hypernodes.items()
-        }
-    )
-    if not names:
-        return []
-    kept = list(hypernodes.items())
-    hypernodes.clear()
-    for name, hypernode in kept:
-        new = names.get(name, name)
-        hypernodes[new] = replace(hypernode, metadata=replace(hypernode.metadata, name=new))
-    return [_name_notice(name, names[name]) for name, _ in kept if name in names]
-
-
-def _by_letters(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name in names:
-        found.setdefault(re.sub(r"[-_.]", "", name).lower(), []).append(name)
-    return found
-
-
-def _name(data: Mapping[str, Any]) -> Any:
-    metadata = data.get("metadata")
-    return metadata.get("name") if type(metadata) is dict else None
-
-
-def _children(data: Mapping[str, Any]) -> list[str]:
-    """Names of the members that are HyperNodes, as far as the manifest is in order."""
-    spec = data.get("spec")
-    members = spec.get("members") if type(spec) is dict else None
-    return list(_child_names(members if type(members) is list else []))
-
-
-def _child_names(members: Iterable[Any]) -> Iterator[str]:
-    for member in members:
-        if type(member) is dict and member.get("type") == "HyperNode" and type(member.get("selector")) is dict:
-            exact = member["selector"].get("exactMatch")
-            if type(exact) is dict and type(exact.get("name")) is str:
-                yield exact["name"]

@@ -132,7 +132,6 @@ class OpenbLog(NamedTuple):
 
     Attributes
     ----------
-    log : JobLog
     snapshot : ClusterSnapshot
         The nodes of the trace.
     usual : TypicalShapes

@@ -55,7 +55,6 @@ class RecordedSession:
         The recording's own number of the session.
     release : str
         Release of the scheduler, such as ``1.15.1``.
-    config : SchedulerConfig
     recorded : mapping
         The session as it stands in the file.
     """

@@ -148,7 +148,6 @@ class Reviewer:
 
     Parameters
     ----------
-    release : Release
     own_plugins : bool
         Accept the Job plugins that only this project has, with a warning.
     written_only : bool
@@ -226,7 +225,6 @@ class Reviewer:
 
         Parameters
         ----------
-        document : Document
         error : InputError
             What to raise otherwise.
         stdin : bytes or str, optional
@@ -293,7 +291,6 @@ def review_manifests(manifests: Manifests, release: Release = Release.V1_15, *, 
 
     Parameters
     ----------
-    manifests : Manifests
     release, own_plugins
         As for `Reviewer`.
 

@@ -22,7 +22,6 @@ def to_sarif(report: LintReport, version: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    report : LintReport
     version : str
         Version of this package.
 

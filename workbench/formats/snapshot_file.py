@@ -18,11 +18,20 @@ from workbench.errors import CapacityError, InputError
 from workbench.formats.file_bytes import checked_path
 from workbench.formats.manifests import read_text
 from workbench.formats.plain_values import from_plain
+from workbench.formats.snapshot_fields import (
+    amounts_by_name,
+    gpu_mask,
+    gpu_masks,
+    texts,
+    texts_by_key,
+    texts_of_nodes,
+    whole_numbers,
+)
 from workbench.formats.snapshot_record import EXTRAS, MARK, TERMINATING, VERSION, snapshot_text
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.roles import gpu_group_of
 from workbench.model.asked import snapshot_of
-from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import Extra, GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
@@ -92,7 +101,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     for key in ("nodes", "domains", "resources"):
         if key not in data:
             raise wrong(key, None, "a list; is the snapshot cut off?")
-    nodes = _texts(data, "nodes", "")
+    nodes = texts(data, "nodes", "")
     n = len(nodes)
     if len(set(nodes)) != n:
         raise InputError("the same node twice", where="nodes", expected="each node once")
@@ -100,20 +109,20 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     # Numbering is a function of names and sets alone, but a file may list its nodes in any order.
     position = {name: i for i, name in enumerate(nodes)}
     order = np.array([position[name] for name in topology.node_names], dtype=np.int64)
-    resources = tuple(_texts(data, "resources", ""))
+    resources = tuple(texts(data, "resources", ""))
     matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
-    node_matrix = _ints(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
-    addresses = _texts_of_nodes(data, "addresses", order)
+    node_matrix = whole_numbers(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
+    addresses = texts_of_nodes(data, "addresses", order)
     unschedulable, not_ready = (_nodes_listed(data, key, n) for key in ("unschedulable", "not_ready"))
     running = tuple(_pod(item, path, n, order) for path, item in get_maps(data, "running", ""))
-    masks = [_masks(data, key, n) for key in ("gpu_total", "gpu_free")]
+    masks = [gpu_masks(data, key, n) for key in ("gpu_total", "gpu_free")]
     words = gpu_words([*masks[0], *masks[1]])
     queues = [_queue(item, path) for path, item in get_maps(data, "queues", "")]
     return ClusterSnapshot(
         topology=topology,
         resources=resources,
-        allocatable=_ints(data, "allocatable", "", (n, len(resources)))[order],
-        used=_ints(data, "used", "", (n, len(resources)))[order],
+        allocatable=whole_numbers(data, "allocatable", "", (n, len(resources)))[order],
+        used=whole_numbers(data, "used", "", (n, len(resources)))[order],
         labels=_labels(data, topology, order),
         taints=_taints(data, n, order),
         unschedulable=unschedulable[order],
@@ -125,14 +134,14 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         node_matrix=node_matrix[order].astype(np.int32),
         queues={queue.name: queue for queue in queues},
         running=running,
-        records=_texts_by_key(data, "records", ""),
-        exclusive=_texts_by_key(data, "exclusive", ""),
+        records=texts_by_key(data, "records", ""),
+        exclusive=texts_by_key(data, "exclusive", ""),
         gaps=_gaps(data),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),
         addresses=addresses,
-        node_uids=_texts_of_nodes(data, "node_uids", order) or None,
-        node_resource_versions=_texts_of_nodes(data, "node_resource_versions", order) or None,
+        node_uids=texts_of_nodes(data, "node_uids", order) or None,
+        node_resource_versions=texts_of_nodes(data, "node_resource_versions", order) or None,
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
         extras=_extras(data),
@@ -152,7 +161,7 @@ def _extras(data: Mapping[str, Any]) -> dict[type[Extra], Extra]:
 def _nodes_listed(data: Mapping[str, Any], key: str, n: int) -> npt.NDArray[np.bool_]:
     """Mask of the nodes, by their indices in the file, that a field lists; a file without the field lists none."""
     mask = np.zeros(n, dtype=np.bool_)
-    mask[_ints(data, key, "", (-1,), 0, n - 1)] = True
+    mask[whole_numbers(data, key, "", (-1,), 0, n - 1)] = True
     return mask
 
 
@@ -179,23 +188,23 @@ def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> 
     where = np.argsort(order)
     rows, states, unhealthy = [], [], []
     for path, item in get_maps(data, "list", "switches"):
-        nodes = where[_ints(item, "nodes", path, (-1,), 0, n - 1)].tolist()
-        positions = _ints(item, "positions", path, (len(nodes),), 0, 2**31 - 1).tolist()
+        nodes = where[whole_numbers(item, "nodes", path, (-1,), 0, n - 1)].tolist()
+        positions = whole_numbers(item, "positions", path, (len(nodes),), 0, 2**31 - 1).tolist()
         rows.append(
             (get_text(item, "name", path), get_text(item, "address", path), list(zip(nodes, positions, strict=True)))
         )
-        states.append(int(_ints({"state": [item.get("state")]}, "state", path, (1,), 0, 2)[0]))
+        states.append(int(whole_numbers({"state": [item.get("state")]}, "state", path, (1,), 0, 2)[0]))
         unhealthy.append(get_bool(item, "unhealthy", path))
     preset = SwitchStates(np.array(states, dtype=np.int8), np.array(unhealthy, dtype=np.bool_))
     most = [data.get("nodes_per_switch")]
     per_switch = int(
-        _ints({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
+        whole_numbers({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
     )
     return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
 
 
 def _shares(data: Mapping[str, Any], gpu_total: npt.NDArray[np.uint64], order: npt.NDArray[np.int64]) -> Milli | None:
-    rows = _ints(data, "gpu_shares", "", (-1, 3))
+    rows = whole_numbers(data, "gpu_shares", "", (-1, 3))
     if not len(rows):
         return None
     # A GPU that broke may be shared still.
@@ -216,11 +225,11 @@ def _topology(data: Mapping[str, Any], nodes: Sequence[str]) -> Topology:
         name = get_text(item, "name", path)
         if not name or name in specs:
             raise wrong(child(path, "name"), item.get("name"), "a name, each once")
-        runs = _ints(item, "nodes", path, (-1, 2), 0, len(nodes))
+        runs = whole_numbers(item, "nodes", path, (-1, 2), 0, len(nodes))
         if (np.diff(runs.ravel()) < 0).any():
             raise wrong(child(path, "nodes"), item["nodes"], "runs [first, one past the last] that rise")
         members = np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in runs] or [np.zeros(0, dtype=np.int32)])
-        tier = int(_ints({"tier": [item.get("tier")]}, "tier", path, (1,), -(2**31), 2**31 - 1)[0])
+        tier = int(whole_numbers({"tier": [item.get("tier")]}, "tier", path, (1,), -(2**31), 2**31 - 1)[0])
         parent = get_text(item, "parent", path)
         specs[name] = DomainSpec(name, tier, members, parent, get_text(item, "tier_name", path))
     _check_parents(specs)
@@ -255,8 +264,8 @@ def _labels(data: Mapping[str, Any], topology: Topology, order: npt.NDArray[np.i
     for key in labels:
         where = f"labels[{key!r}]"
         column = get_map(labels, key, "labels")
-        values = tuple(_texts(column, "values", where))
-        codes = _ints(column, "codes", where, (n,), -1, len(values) - 1)[order].astype(np.int32)
+        values = tuple(texts(column, "values", where))
+        codes = whole_numbers(column, "codes", where, (n,), -1, len(values) - 1)[order].astype(np.int32)
         codes.flags.writeable = False
         columns[key] = (codes, values)
     columns[NODE_NAME_FIELD] = (np.arange(n, dtype=np.int32), topology.node_names)
@@ -272,7 +281,7 @@ def _taints(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> No
         sets.append(
             tuple(Taint(get_text(t, "key", at), get_text(t, "value", at), get_text(t, "effect", at)) for at, t in rows)
         )
-    codes = _ints(taints, "codes", "taints", (n,), 0, len(sets) - 1)[order].astype(np.int32)
+    codes = whole_numbers(taints, "codes", "taints", (n,), 0, len(sets) - 1)[order].astype(np.int32)
     codes.flags.writeable = False
     return NodeTaints(tuple(sets), codes)
 
@@ -289,7 +298,7 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
         raise wrong(child(path, "link_types"), types, "rows of text")
     return BandwidthMatrix(
         gb_s,
-        tuple(_texts(item, "labels", path)),
+        tuple(texts(item, "labels", path)),
         get_text(item, "source", path),
         tuple(map(tuple, types)),
         tuple(_doubt(doubt, where, len(rows)) for where, doubt in get_maps(item, "suspicious", path)),
@@ -298,15 +307,17 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
 
 
 def _parts(item: Mapping[str, Any], path: str) -> MachineParts:
-    nics = {get_text(nic, "name", at): tuple(_texts(nic, "links", at)) for at, nic in get_maps(item, "nics", path)}
-    return MachineParts(nics, tuple(_texts(item, "numa", path)))
+    nics = {get_text(nic, "name", at): tuple(texts(nic, "links", at)) for at, nic in get_maps(item, "nics", path)}
+    return MachineParts(nics, tuple(texts(item, "numa", path)))
 
 
 def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:
     pairs = get_list(item, "pairs", path)
     if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
         raise wrong(child(path, "pairs"), pairs, "pairs of numbers")
-    numbers = _ints({"pairs": [gpu for pair in pairs for gpu in pair]}, "pairs", path, (2 * len(pairs),), 0, n - 1)
+    numbers = whole_numbers(
+        {"pairs": [gpu for pair in pairs for gpu in pair]}, "pairs", path, (2 * len(pairs),), 0, n - 1
+    )
     return SuspiciousLinks(
         get_text(item, "code", path),
         tuple(zip(numbers[::2].tolist(), numbers[1::2].tolist(), strict=True)),
@@ -316,9 +327,11 @@ def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:
 
 def _queue(item: Mapping[str, Any], path: str) -> Queue:
     amounts = {
-        key: _amounts(item, key, path) for key in ("capability", "deserved", "guarantee") if item.get(key) is not None
+        key: amounts_by_name(item, key, path)
+        for key in ("capability", "deserved", "guarantee")
+        if item.get(key) is not None
     }
-    weight, priority = (int(_ints({"n": [item.get(key, d)]}, "n", path, (1,))[0]) for key, d in _QUEUE_NUMBERS)
+    weight, priority = (int(whole_numbers({"n": [item.get(key, d)]}, "n", path, (1,))[0]) for key, d in _QUEUE_NUMBERS)
     created = get_text(item, "created", path)
     return Queue(get_text(item, "name", path), weight, priority=priority, created=created, **amounts)
 
@@ -327,7 +340,7 @@ _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
 
 
 def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64]) -> RunningPod:
-    node = int(_ints({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
+    node = int(whole_numbers({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
@@ -345,16 +358,18 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
-        texts[key] = _texts_by_key(item, key, path) if key in ("labels", "annotations") else get_text(item, key, path)
+        texts[key] = texts_by_key(item, key, path) if key in ("labels", "annotations") else get_text(item, key, path)
     for key in ("namespace", "name"):
         texts.setdefault(key, "")
     where = np.argsort(order)
     return RunningPod(
         node=node if node < 0 else int(where[node]),
-        requests=_amounts(item, "requests", path),
-        assumed=_amounts(item, "assumed", path),
-        gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
-        gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
+        requests=amounts_by_name(item, "requests", path),
+        assumed=amounts_by_name(item, "assumed", path),
+        gpu_mask=gpu_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
+        gpu_milli=int(
+            whole_numbers({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]
+        ),
         priority=get_int(item, "priority", path) or 0,
         terminating=get_bool(item, TERMINATING, path),
         rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
@@ -371,86 +386,13 @@ def _gpu_group_of_pod(item: Mapping[str, Any], path: str, labels: Mapping[str, s
 
 
 def _gpu_group(item: Mapping[str, Any], path: str) -> GpuGroup:
-    replica = int(_ints({"replica": [item.get("replica")]}, "replica", path, (1,), 1)[0])
+    replica = int(whole_numbers({"replica": [item.get("replica")]}, "replica", path, (1,), 1)[0])
     return GpuGroup(get_text(item, "name", path), replica)
 
 
 def _gpu_plan(item: Mapping[str, Any], path: str) -> GpuPlan:
     pods = tuple(
-        PlannedPod(get_text(pod, "name", at), get_text(pod, "node", at), _mask(pod.get("gpu_mask"), at))
+        PlannedPod(get_text(pod, "name", at), get_text(pod, "node", at), gpu_mask(pod.get("gpu_mask"), at))
         for at, pod in get_maps(item, "pods", path)
     )
     return GpuPlan(get_text(item, "namespace", path), _gpu_group(item, path), pods, get_text(item, "made_at", path))
-
-
-def _texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    values = get_map(data, key, where)
-    return {name: get_text(values, name, child(where, key)) for name in values}
-
-
-def _amounts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    values = get_map(data, key, where)
-    for name, amount in values.items():
-        if type(amount) is not int or abs(amount) >= 2**63:
-            raise wrong(f"{child(where, key)}[{name!r}]", amount, "a whole number of base units")
-    return values
-
-
-def _masks(data: Mapping[str, Any], key: str, n: int) -> list[int]:
-    rows = get_list(data, key, "")
-    if len(rows) != n:
-        raise wrong(key, rows, f"one mask per node, {n}")
-    return [_mask(row, f"{key}[{i}]") for i, row in enumerate(rows)]
-
-
-def _mask(value: Any, where: str) -> int:
-    if type(value) is str and 0 < len(value) <= MAX_GPUS // 4:
-        try:
-            return int(value, 16)
-        except ValueError:
-            pass
-    raise wrong(where, value, f"a mask of at most {MAX_GPUS} GPUs in hex")
-
-
-def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
-    values = get_list(data, key, where)
-    if any(type(value) is not str for value in values):
-        raise wrong(child(where, key), values, "a list of text")
-    return values
-
-
-def _texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """One text per node from the field `key`, in the topology's node order; an empty tuple if the file has none.
-
-    `order` gives, for each node of the topology, its index in the file.
-    """
-    texts = _texts(data, key, "")
-    if len(texts) not in (0, len(order)):
-        raise wrong(key, texts, f"one per node, {len(order)}, or none")
-    return tuple([texts[i] for i in order]) if texts else ()
-
-
-def _ints(
-    data: Mapping[str, Any], key: str, where: str, shape: tuple[int, ...], least: int = -(2**63), most: int = 2**63 - 1
-) -> npt.NDArray[np.int64]:
-    """Read an array of whole numbers of the given shape, each from `least` to `most`.
-
-    -1 in `shape` allows any length.
-    """
-    values = get_list(data, key, where)
-    place = child(where, key)
-    expected = f"whole numbers, {' x '.join('any' if k < 0 else str(k) for k in shape)}"
-    try:
-        array = np.array(values)
-    except (ValueError, OverflowError):
-        raise wrong(place, values, expected) from None
-    if not values:
-        array = np.zeros([max(k, 0) for k in shape], dtype=np.int64)
-        if shape[0] > 0:
-            raise wrong(place, values, expected)
-    fits = array.ndim == len(shape) and all(k in (-1, m) for k, m in zip(shape, array.shape, strict=True))
-    if not fits or (array.size and array.dtype.kind != "i"):
-        raise wrong(place, values, expected)
-    if array.size and (int(array.min()) < least or int(array.max()) > most):
-        raise wrong(place, int(array.max() if int(array.max()) > most else array.min()), f"from {least} to {most}")
-    return array.astype(np.int64)

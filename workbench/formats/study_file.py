@@ -50,10 +50,8 @@ class NetworkEntry:
     ----------
     where : str
         Place in the file.
-    card_gb_s : float
     tiers : mapping of int to (float, int)
         GB/s per GPU and cables of the links above the HyperNodes of each tier.
-    rails : int
     routes, phases : str
         Empty: none was named.
     """
@@ -74,7 +72,6 @@ class TopologyEntry:
     ----------
     where : str
         Place in the file.
-    name : str
     paths : tuple of Path
         Files and folders as `workbench.load` reads them.
     gpus_per_node : int, optional
@@ -96,7 +93,6 @@ class WorkloadEntry:
 
     Attributes
     ----------
-    where, name : str
     trace : Path
         A log of jobs.
     load_percent : int, optional
@@ -121,7 +117,6 @@ class PolicyEntry:
 
     Attributes
     ----------
-    where : str
     name : str
         Empty: none was given.
     policy : str
@@ -142,11 +137,8 @@ class StudyFile:
 
     Attributes
     ----------
-    name : str
-    topologies, workloads, policies : tuple
     disciplines : tuple of str
         Empty: none was named.
-    seeds : tuple of int
     faults : mapping of str to float, optional
         Rates that differ from the usual ones; None: no faults.
     restart_s, until_s : float, optional

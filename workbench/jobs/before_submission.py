@@ -111,7 +111,6 @@ def unmet_dependency_of_job(job: Job, pods: Sequence[Pod] = ()) -> Notice | None
 
     Parameters
     ----------
-    job : Job
     pods : sequence of Pod
         The Job's existing pods; empty for a Job that is not submitted yet.
     """

@@ -30,7 +30,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
 
     Parameters
     ----------
-    deployment : Deployment
     pods : sequence of Pod
         The Deployment's existing pods, in any state.
     priorities : Priorities
@@ -90,7 +89,6 @@ def _names(
 
     Parameters
     ----------
-    deployment : Deployment
     pods : sequence of Pod
         The existing pods.
     waiting : sequence of Metadata

@@ -28,7 +28,6 @@ def read_kueue_request(owner: Metadata, roles: Sequence[RoleTemplate], notes: li
     ----------
     owner : Metadata
         Of the object that has the templates.
-    roles : sequence of RoleTemplate
     notes : list of Notice
         Receives a notice for each role whose annotations cannot be read.
     """

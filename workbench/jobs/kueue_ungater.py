@@ -66,7 +66,6 @@ def domains_of_gated_pods(workload: QueuedWorkload, pods: Sequence[Pod]) -> dict
 
     Parameters
     ----------
-    workload : QueuedWorkload
     pods : sequence of Pod
         All pods of the workload, gated or not, in the order in which the API lists them.
 

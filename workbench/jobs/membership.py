@@ -70,7 +70,6 @@ class Mentions:
 
         Parameters
         ----------
-        cluster : ClusterObjects
         jobs_of_groups : mapping of str to str
             The Job of each PodGroup that has one (`job_of_group`).
         """

@@ -32,11 +32,6 @@ def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
     than the sum of the tasks' minimums, each task gives all its pods in this order; otherwise each task first gives its
     minimum, then the rest in the same order.
 
-    Parameters
-    ----------
-    job : Job
-    priorities : Priorities
-
     Returns
     -------
     dict of str to int

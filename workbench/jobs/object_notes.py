@@ -20,7 +20,6 @@ class ObjectNotes:
     ----------
     notes : mapping of str to tuple of Notice
         Notes about each object, by ``Kind namespace/name``.
-    members : Membership
     """
 
     def __init__(self, notes: Mapping[str, tuple[Notice, ...]], members: Membership) -> None:

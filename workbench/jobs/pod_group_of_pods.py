@@ -38,7 +38,6 @@ def pod_group_of_pods(
     ----------
     name : str
         Name of the PodGroup.
-    pod : Metadata
     template : PodTemplate
         Template of the pod.
     owner_annotations : mapping of str to str, optional
@@ -88,7 +87,6 @@ def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> b
 
     Parameters
     ----------
-    pod : Metadata
     scheduler : str
         schedulerName of the pod; empty: none.
     schedulers : collection of str

@@ -49,8 +49,6 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         ``namespace/name`` of the group.
     group : PodGroup, optional
         None: pods name the group, but it is not in the input; it then counts as one without a minimum.
-    pods : sequence of Pod
-    priorities : Priorities
     """
     pending = sorted((pod for pod in pods if pod.pending), key=_task_key)
     if not pending:
@@ -131,14 +129,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
 
 
 def gang_of_koordinator_group(group: PodGroup, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The pending pods of a PodGroup of Koordinator as a gang, like pods with its annotations; None if none is pending.
-
-    Parameters
-    ----------
-    group : PodGroup
-    pods : sequence of Pod
-    priorities : Priorities
-    """
+    """The pending pods of a PodGroup of Koordinator as a gang, like pods with its annotations; None without any."""
     pending = sorted((pod for pod in pods if pod.pending), key=lambda pod: pod.metadata.name.encode())
     if not pending:
         return None

@@ -79,7 +79,6 @@ def make_role(
     Parameters
     ----------
     name : str
-    spec : PodSpec
     count : int
         Pending pods of the role.
     priorities : Priorities

@@ -29,7 +29,6 @@ def extras_of_templates(owner: Metadata, roles: Sequence[RoleTemplate], notes: l
     ----------
     owner : Metadata
         Of the object that has the templates.
-    roles : sequence of RoleTemplate
     notes : list of Notice
         Receives notices about annotations and labels that cannot be read.
     """

@@ -37,7 +37,6 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         terminating ones neither count nor are placed again; pending ones are placed, except gated ones.
     group : PodGroup, optional
         The Job's PodGroup, which records the HyperNode where the Job was allocated before; None if it does not exist.
-    priorities : Priorities
 
     Returns
     -------
@@ -127,15 +126,12 @@ def _role(
 
     Parameters
     ----------
-    job : Job
-    task : Task
     not_tried : sequence of Pod
         Existing pods of the Job that are not placed again; the role has one pending pod less for each of the task's.
     waiting : mapping of str to Metadata
         Metadata of the pending pods that exist already, by name.
     own_minimums : bool
         Whether the minimums of single tasks apply in addition to the Job's.
-    priorities : Priorities
     notes : list of Notice
         Notices about the pods are appended to this list.
     """
@@ -173,7 +169,6 @@ def _with_dependencies(job: Job, roles: Sequence[Role], pods: Sequence[Pod]) -> 
 
     Parameters
     ----------
-    job : Job
     roles : sequence of Role
         One for each task, in the order of the tasks.
     pods : sequence of Pod

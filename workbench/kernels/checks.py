@@ -14,15 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from workbench._core.ranges import are_arrays, are_sound, first_outside, is_sound
 from workbench.errors import InputError
 
-__all__ = [
-    "are_arrays",
-    "as_array",
-    "check_length",
-    "check_number",
-    "check_range",
-    "checked",
-    "checked_columns",
-]
+__all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_range", "checked", "checked_columns"]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
@@ -150,8 +142,7 @@ def check_number(name: str, value: int, low: int, high: int) -> int:
     ----------
     name : str
         Name of the argument, for the error message.
-    value : int
-    low, high : int
+    value, low, high : int
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")

@@ -11,14 +11,10 @@ from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.ranges import is_order
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length, check_range
-from workbench.kernels.domains import (
-    checked_leaves,
-)
+from workbench.kernels.domains import checked_leaves
 from workbench.kernels.fading import Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
-from workbench.kernels.two_level_checks import (
-    checked_csr,
-)
+from workbench.kernels.two_level_checks import checked_csr
 
 __all__ = ["DomainTree"]
 
@@ -71,7 +67,7 @@ class DomainTree:
         nested: bool = True,
         leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
-        d = len(forest)
+        self.d = d = len(forest)
         self.forest = forest
         self.walk = as_array("walk", walk, np.int32, 1)
         check_length("walk", walk, d)

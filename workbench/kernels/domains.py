@@ -180,7 +180,6 @@ class TopologyScores:
 
     Parameters
     ----------
-    forest : Forest
     value : ndarray of shape (d,), float64
         Base of a leaf whose LCA with the record is this domain, see `workbench.kernels.tiers.tier_scores`.
     own : float
@@ -215,13 +214,13 @@ class TopologyScores:
         self.top = top
         self.weight = weight
         self.roots_meet = roots_meet
+        self._arguments = (forest.parent, forest.depth, self.value, top, own, weight, roots_meet)
 
     def arguments(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, float, float, bool]:
         """Return the scores as the leading arguments of ``set_topology``, a method of several compiled kernels."""
-        forest = self.forest
-        return forest.parent, forest.depth, self.value, self.top, self.own, self.weight, self.roots_meet
+        return self._arguments
 
 
 def checked_leaves(

@@ -67,7 +67,6 @@ class Fading:
 
     Parameters
     ----------
-    rings : Rings
     column : ndarray of shape (t,), int32
         Column in ``rings.around`` of each tier number, closest first; -1 for a tier number without a domain.
     by_tier : ndarray of shape (t,), float64

@@ -335,8 +335,7 @@ class GpuSharing:
 
         Parameters
         ----------
-        shape : int
-        node : int
+        shape, node : int
         gpus : int
             Bits of its GPUs.
         others : ndarray of shape (m,), int64

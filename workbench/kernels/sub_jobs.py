@@ -90,10 +90,6 @@ def deal_pods(
     default : bool
         Keep the sub-job for the pods of no sub-group, the last one, even if it has no pods.
 
-    Returns
-    -------
-    SubJobPods
-
     Raises
     ------
     InputError

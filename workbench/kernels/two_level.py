@@ -14,26 +14,21 @@ from numpy.typing import NDArray
 
 from workbench._core import two_level as _core
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length, check_number, check_range
+from workbench.kernels.checks import as_array, check_number, check_range
 from workbench.kernels.domain_tree import DomainTree
-from workbench.kernels.domains import (
-    MAX_PODS_PER_CALL,
-    MAX_QUANTITY,
-    MAX_SCORE,
-    MAX_SUM,
-    ScoreWeights,
-    TopologyScores,
-)
-from workbench.kernels.fading import MAX_WEIGHT, Fading
+from workbench.kernels.domains import MAX_PODS_PER_CALL, MAX_QUANTITY, MAX_SCORE, MAX_SUM, ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level_checks import (
     RULES,
     checked_amounts,
-    checked_csr,
+    checked_arrays,
     checked_job,
     checked_nodes,
+    checked_positions,
     checked_shape,
     checked_subs,
+    checked_totals,
 )
 from workbench.kernels.two_level_values import (
     VERDICTS,
@@ -45,16 +40,7 @@ from workbench.kernels.two_level_values import (
     TriedDomains,
 )
 
-__all__ = [
-    "VERDICTS",
-    "AttemptSteps",
-    "JobColumns",
-    "Nodes",
-    "Shape",
-    "SubJobColumns",
-    "TriedDomains",
-    "TwoLevel",
-]
+__all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobColumns", "TriedDomains", "TwoLevel"]
 
 
 class TwoLevel:
@@ -65,14 +51,11 @@ class TwoLevel:
 
     Parameters
     ----------
-    tree : DomainTree
     nodes : Nodes
         Amounts of the nodes. The search copies the arrays that it changes; allocatable and idle_at_open must not
         change.
     shapes : sequence of Shape
         Pod shapes: request, allowed nodes and extra scores of the pods of one role.
-    job : JobColumns
-    subs : SubJobColumns
     weights : ScoreWeights
         Weights of the node score.
     scores : TopologyScores
@@ -127,19 +110,16 @@ class TwoLevel:
         scale: float = 1.0,
         fading: Fading | None = None,
     ) -> None:
-        n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
+        n, d = tree.n, tree.d
         self._n, self._d, self._shapes = n, d, tuple(shapes)
         self._n_subs = len(subs.start) - 1
-        idle, used, allocatable = checked_nodes(nodes, (n, r))
-        domain_used = checked_amounts("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
-        domain_allocatable = checked_amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
-        idle_at_open = checked_amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
-        packing = as_array("packing", packing, np.float64, 1)
-        check_length("packing", packing, r)
-        check_range("packing", packing, -1, MAX_WEIGHT)
+        idle, used, allocatable = checked_nodes(nodes, n)
+        r = idle.shape[1]
+        totals = checked_totals(nodes, packing, d, r)
         if not abs(scale) <= MAX_SCORE:
             raise InputError("not finite or too large", source="scale", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
-        check_length("scores", scores.value, d)
+        if len(scores.value) != d:
+            raise InputError("wrong length", source="scores", got=str(len(scores.value)), expected=str(d))
         self._c = c = _core.TwoLevel(
             idle,
             used,
@@ -151,19 +131,14 @@ class TwoLevel:
         if nodes.states is not None:
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments())
-        self._add(shapes, n, r)
+        for shape in shapes:
+            c.add_shape(*checked_shape(shape, n, r))
         c.bound(MAX_QUANTITY, MAX_SUM, MAX_PODS_PER_CALL)
         self._set_job(job, len(shapes))
-        c.set_totals(
-            domain_used, domain_allocatable, idle_at_open, packing, float(scale), np.ascontiguousarray(job.left)
-        )
+        c.set_totals(*totals, float(scale), np.ascontiguousarray(job.left))
         if fading is not None:
             c.set_fading(*fading.arguments(n, d, r))
         self._set_subs(subs, job, len(shapes))
-
-    def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
-        for shape in shapes:
-            self._c.add_shape(checked_amounts("request", shape.request, (r,), 0), *checked_shape(shape, n))
 
     def _set_job(self, job: JobColumns, n_shapes: int) -> None:
         given: tuple[Any, ...] = (
@@ -236,7 +211,7 @@ class TwoLevel:
         n, r = self._n, self._c.r
         if len(shapes) != len(self._shapes):
             raise InputError("other shapes", source="shapes", got=str(len(shapes)), expected=str(len(self._shapes)))
-        arrays = [checked_shape(shape, n) for shape in shapes]
+        arrays = [checked_arrays(shape, n) for shape in shapes]
         self._c.update_nodes(
             checked_amounts("idle", idle, (n, r), -MAX_QUANTITY), checked_amounts("used", used, (n, r), 0)
         )
@@ -434,9 +409,8 @@ class TwoLevel:
         node : ndarray of shape (n_pods,), int32
             Written in place; entries of pods that were not placed stay as they are.
         """
-        start, shapes = checked_csr("", start, shapes, self._n_subs, len(self._shapes))
-        first, positions = checked_csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
-        self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
+        given = start, shapes, first, positions, node
+        self._c.enter_nodes(*checked_positions(*given, self._n_subs, len(self._shapes)))
 
     def tried(self) -> TriedDomains:
         """The HyperNodes that the last turn (or `look`) tried, with the result in each."""
@@ -445,7 +419,3 @@ class TwoLevel:
 
 def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
-
-
-def _columns(array: NDArray[np.int64]) -> int:
-    return int(as_array("idle", array, np.int64, 2).shape[1])

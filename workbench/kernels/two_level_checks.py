@@ -7,31 +7,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
+from workbench._core.ranges import are_arrays, first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked, checked_columns
-from workbench.kernels.domains import (
-    MAX_PODS_PER_CALL,
-    MAX_QUANTITY,
-    MAX_SCORE,
-    MAX_SUM,
-    NO_RECORD,
-)
-from workbench.kernels.two_level_values import (
-    JobColumns,
-    Nodes,
-    Shape,
-    SubJobColumns,
-)
+from workbench.kernels.domains import MAX_PODS_PER_CALL, MAX_QUANTITY, MAX_SCORE, MAX_SUM, NO_RECORD
+from workbench.kernels.fading import MAX_WEIGHT
+from workbench.kernels.two_level_values import JobColumns, Nodes, Shape, SubJobColumns
 
-__all__ = ["RULES", "checked_amounts", "checked_csr", "checked_job", "checked_nodes", "checked_shape", "checked_subs"]
+__all__ = [
+    "RULES",
+    "checked_amounts",
+    "checked_arrays",
+    "checked_csr",
+    "checked_job",
+    "checked_nodes",
+    "checked_positions",
+    "checked_shape",
+    "checked_subs",
+    "checked_totals",
+]
 
 _INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
 RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 
 def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ...]:
-    """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
+
+    Parameters
+    ----------
+    n_shapes, d, r : int
+        Numbers of pod shapes, HyperNodes (domains) and resources.
+    """
     left = as_array("left", job.left, np.int64, 1)
     m = len(left)
     left, present, minimums, names = checked_columns(
@@ -63,7 +70,13 @@ def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ..
 
 
 def checked_subs(subs: SubJobColumns, job: JobColumns, n_shapes: int, n: int, d: int, r: int) -> tuple[Any, ...]:
-    """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one."""
+    """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
+
+    Parameters
+    ----------
+    n_shapes, n, d, r : int
+        Numbers of pod shapes, nodes, HyperNodes (domains) and resources.
+    """
     s = len(subs.start) - 1
     rank = subs.rank
     if rank is not None:
@@ -136,7 +149,20 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.bool_]:
     return array
 
 
-def checked_shape(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+def checked_shape(
+    shape: Shape, n: int, r: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+    """A shape's request and its arrays over the nodes, checked; None if absent.
+
+    Parameters
+    ----------
+    n, r : int
+        Numbers of nodes and resources.
+    """
+    return checked_amounts("request", shape.request, (r,), 0), *checked_arrays(shape, n)
+
+
+def checked_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
     """Check a shape's arrays over ``n`` nodes (where its pods may run, their extra scores) and return them.
 
     None if absent.
@@ -154,29 +180,89 @@ def checked_shape(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArr
     return feasible, extra
 
 
-def checked_nodes(
-    nodes: Nodes, shape: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Idle, used and allocatable amounts, checked for ``shape`` (nodes, resources).
+def checked_nodes(nodes: Nodes, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Idle, used and allocatable amounts, checked to have ``n`` rows and equally many columns.
 
     Not checked again if ``nodes`` has `NodeStates` that were made of these arrays.
     """
+    idle = nodes.idle
+    is_table = type(idle) is np.ndarray and idle.ndim == 2
+    shape = (n, (idle if is_table else as_array("idle", idle, np.int64, 2)).shape[1])
     if nodes.states is not None:
         if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
-        if nodes.idle.shape == shape:
-            idle, used, allocatable = map(np.ascontiguousarray, (nodes.idle, nodes.used, nodes.allocatable))
-            return idle, used, allocatable
+        if idle.shape == shape:
+            return np.ascontiguousarray(idle), np.ascontiguousarray(nodes.used), np.ascontiguousarray(nodes.allocatable)
     return (
-        checked_amounts("idle", nodes.idle, shape, -MAX_QUANTITY),
+        checked_amounts("idle", idle, shape, -MAX_QUANTITY),
         checked_amounts("used", nodes.used, shape, 0),
         checked_amounts("allocatable", nodes.allocatable, shape, 0),
     )
 
 
+def checked_totals(
+    nodes: Nodes, packing: NDArray[np.float64], d: int, r: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Used, allocatable and idle amounts of the HyperNodes, and the weights of their columns, checked.
+
+    Parameters
+    ----------
+    packing : ndarray of shape (r,), float64
+    d, r : int
+        Numbers of HyperNodes (domains) and resources.
+    """
+    shape = (d + 1, r)
+    used = checked_amounts("domain_used", nodes.domain_used, shape, 0, MAX_SUM)
+    allocatable = checked_amounts("domain_allocatable", nodes.domain_allocatable, shape, 0, MAX_SUM)
+    idle_at_open = checked_amounts("idle_at_open", nodes.idle_at_open, shape, -MAX_SUM, MAX_SUM)
+    if not are_arrays(b"d1", packing):
+        packing = as_array("packing", packing, np.float64, 1)
+    if len(packing) != r or first_outside(packing, -1, MAX_WEIGHT) >= 0:
+        check_length("packing", packing, r)
+        check_range("packing", packing, -1, MAX_WEIGHT)
+    return used, allocatable, idle_at_open, packing
+
+
+def checked_positions(
+    start: NDArray[np.int64],
+    shapes: NDArray[np.int32],
+    first: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    node: NDArray[np.int32],
+    n_subs: int,
+    n_shapes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The arguments of `workbench.kernels.two_level.TwoLevel.enter_nodes`, checked.
+
+    Parameters
+    ----------
+    start : ndarray of shape (s + 1,), int64
+    shapes : ndarray of shape (entries,), int32
+    first : ndarray of shape (entries + 1,), int64
+    positions : ndarray of shape (pods,), int64
+    node : ndarray of shape (n_pods,), int32
+    n_subs, n_shapes : int
+        Numbers of sub-jobs and of pod shapes.
+    """
+    start, shapes = checked_csr("", start, shapes, n_subs, n_shapes)
+    first, positions = checked_csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
+    return start, shapes, first, positions, node if are_arrays(b"i1", node) else as_array("node", node, np.int32, 1)
+
+
 def checked_amounts(
     name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
 ) -> NDArray[np.int64]:
+    """An array of amounts; an `InputError` if its dtype, its shape or a value is wrong.
+
+    Parameters
+    ----------
+    name : str
+        The array in the error.
+    value : ndarray of shape (*shape), int64
+    shape : tuple of int
+    low, high : int
+        Limits of the values, both allowed.
+    """
     if is_sound(value, 8, shape, low, high):
         return value
     array: NDArray[np.int64] = as_array(name, value, np.int64, len(shape))
@@ -195,6 +281,18 @@ def checked_csr(
     lowest: int = 0,
     dtype: DTypeLike = np.int32,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Offsets and entries of a table in CSR form; an `InputError` if they do not fit together.
+
+    Parameters
+    ----------
+    name : str
+        The table in the error.
+    start : ndarray of shape (rows + 1,), int64
+    entries : ndarray of shape (start[rows],), int32 or int64
+        Numbers from `lowest` to below `size`, of the given dtype.
+    rows, size, lowest : int
+    dtype : dtype
+    """
     itemsize = 4 if dtype is np.int32 else 8
     sound = is_sound(entries, itemsize, (-1,), lowest, size - 1) and is_sound(start, 8, (rows + 1,), 0, len(entries))
     if sound and is_offsets(start, len(entries)):

@@ -81,7 +81,8 @@ class JobColumns:
         (looked at only while they do not exceed ``min_available`` together) and ``wanted`` sub-jobs of each policy are
         ready.
     after_failure : {"by-minimums", "stop", "go-on"}
-        For a job that is not grouped: what follows a pod that fits nowhere, see `workbench.kernels.dry_runs.Counts`.
+        For a job that is not grouped: what follows a pod that fits nowhere, see
+        `workbench.kernels.dry_run_values.Counts`.
     grouped : bool
         Whether the job has sub-groups; if not, the progress of its one sub-job is the job's.
     limit : int, optional

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.checks import as_array, check_number
+from workbench.kernels.gpu_sets import indices_of, mask_of
 
 __all__ = ["split_in_two"]
 

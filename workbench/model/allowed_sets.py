@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.bottleneck import BestSubset, indices_of, mask_of
+from workbench.kernels.gpu_sets import BestSubset, indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.gpu_ties import TieOrder, numa_names
@@ -154,7 +154,6 @@ def best_allowed(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     k : int
     allowed : sequence of AllowedSets
         One list or more; a set has to be in each.

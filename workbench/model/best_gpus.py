@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import BestSubset, indices_of, mask_of
+from workbench.kernels.gpu_sets import BestSubset, indices_of, mask_of
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.allowed_sets import AllowedSets, best_allowed
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
@@ -81,7 +81,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         objective, why : str
         n_free : int
             GPUs that may be used.
@@ -94,8 +93,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        found : BestSubset
-        matrix : BandwidthMatrix
         objective : str
         n_free : int
             GPUs that may be used.
@@ -242,7 +239,6 @@ def asked_masks(
 
     Parameters
     ----------
-    bandwidth : BandwidthMatrix
     k : int
         GPUs wanted.
     free : iterable of int, optional

@@ -61,7 +61,6 @@ class Measurement:
 
     Attributes
     ----------
-    block : CollectiveBlock
     source : str
         Who published the number.
     size : int
@@ -143,7 +142,6 @@ class GpuSystem:
 
         Parameters
         ----------
-        block : CollectiveBlock
         size : float
             Bytes as of `Measurement`.
         """

@@ -27,7 +27,6 @@ class Candidate:
     kind : {"domain", "inner", "node"}
         ``domain``: a HyperNode considered for the job; ``inner``: a HyperNode inside the job's, considered for a
         sub-group; ``node``: a node.
-    name : str
     tier : int, optional
         Tier of the HyperNode; None for a node.
     kept : bool
@@ -72,8 +71,6 @@ class Recorder:
 
     Attributes
     ----------
-    candidates : list of Candidate
-    notes : list of str
     ties_only : bool
         Only the HyperNodes that were kept are collected, as `Explanation.tied_hypernodes` needs them. A policy need not
         put anything else into words; what it tells nevertheless is dropped.

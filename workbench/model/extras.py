@@ -178,7 +178,6 @@ class FormerPod:
 
     Attributes
     ----------
-    rank : int
     node : str
         Name of its node.
     faulty : bool

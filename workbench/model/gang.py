@@ -80,7 +80,6 @@ class Role(Value):
 
     Attributes
     ----------
-    name : str
     count : int
         Number of pending pods.
     requests : mapping of str to int
@@ -91,8 +90,6 @@ class Role(Value):
         Minimum of this role (minAvailable of the task); None: no minimum of its own.
     succeeded : int
         Number of pods that succeeded: they hold no resources and count towards the minimum.
-    filter : NodeFilter
-    priority : int
     first_index : int
         Index of the first pending pod in the role (pods before it exist already).
     pod_names : tuple of str, optional
@@ -194,7 +191,6 @@ class SubGroup:
 
     Attributes
     ----------
-    name : str
     pods : tuple of int
         Positions in the gang of the sub-group's pending pods.
     constraint : TopologyConstraint, optional
@@ -245,7 +241,6 @@ class MemberJob:
 
     Attributes
     ----------
-    name : str
     gang : Gang, optional
         Pending pods of the Job, as its own gang; None: none is pending, so the Job has started or ended.
     record : str
@@ -308,14 +303,12 @@ class Gang(Value, Displayed):
 
     Attributes
     ----------
-    namespace, name : str
     roles : tuple of Role
         In the order of the object; pods are numbered role by role.
     min_available : int
         minAvailable of the Job or minMember of the PodGroup, counting running pods.
     constraint : TopologyConstraint, optional
         Topology constraint of the gang as a whole; None if it has none.
-    queue : str
     priority : int
         Priority of the job; jobs of higher priority come first.
     sub_groups : tuple of SubGroup

@@ -26,8 +26,6 @@ class GpuPlan:
 
     Attributes
     ----------
-    namespace : str
-    group : GpuGroup
     pods : tuple of PlannedPod
         Pods of the plan that are not bound yet.
     made_at : str

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 
 __all__ = [
     "WHOLE_GPU",

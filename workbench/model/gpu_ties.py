@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import BestSubset, BottleneckSolver, GroupSplit, indices_of
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.kernels.gpu_sets import BestSubset, GroupSplit, indices_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 
 __all__ = ["TieOrder", "numa_names", "solve_by_numa", "split_by_numa"]
@@ -43,7 +44,6 @@ class TieOrder:
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     link_classes : bool
@@ -135,7 +135,6 @@ def solve_by_numa(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     free, required : int
         Masks of the GPUs that may and that must be chosen.
     k : int

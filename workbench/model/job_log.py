@@ -48,8 +48,6 @@ class LoggedJob(Value):
 
     Attributes
     ----------
-    gang : Gang
-    submitted_s : float
     duration_s : float
         Seconds of work.
     checkpoint_s : float, optional
@@ -71,7 +69,6 @@ class JobLog(Value):
 
     Attributes
     ----------
-    jobs : tuple of LoggedJob
     format : str
         Name of the format.
     quotas : mapping of str to mapping of str to int
@@ -118,8 +115,6 @@ class PublishedShape(Value):
 
     Attributes
     ----------
-    model : str
-    size : ModelSize
     degrees : tuple of int
         Data, tensor, pipeline, context and expert parallelism; the product of the first four is the number of GPUs.
     sequence, micro_batch, microbatches : int

@@ -86,17 +86,13 @@ class PodSet:
 
     Attributes
     ----------
-    name : str
-    count : int
     requests : mapping of str to int
         Of one pod; Kueue adds one of the resource ``pods`` itself.
     topology : TopologyRequest, optional
         None: nothing requested, which means unconstrained on a flavor with a topology.
     node_selector : mapping of str to str
-    tolerations : tuple of Toleration
     required_affinity : tuple of tuple of Requirement
         Node affinity terms, one of which must hold as a whole; empty: no condition.
-    preferred_affinity : tuple of PreferredTerm
     previous : TopologyAssignment, optional
         Assignment of the workload slice that this one replaces (elastic jobs).
     min_count : int, optional
@@ -126,7 +122,6 @@ class Flavor:
 
     Attributes
     ----------
-    name : str
     topology : str, optional
         Name of its Topology; None: its pods are not placed by Kueue.
     node_labels : mapping of str to str

@@ -25,7 +25,6 @@ class Quota:
 
     Attributes
     ----------
-    nominal : int
     borrowing_limit : int, optional
         Most that may be borrowed from the cohort; None: no limit.
     lending_limit : int, optional
@@ -51,7 +50,6 @@ class QueueCheck:
 
     Attributes
     ----------
-    name : str
     flavors : tuple of str
         Flavors that the check is for; empty: all.
     provisioning : bool
@@ -69,7 +67,6 @@ class ClusterQueue:
 
     Attributes
     ----------
-    name : str
     cohort : str
         Empty: none.
     groups : tuple of tuple of FlavorQuotas
@@ -83,7 +80,6 @@ class ClusterQueue:
         Only workloads of at most this priority are then preempted; None: any below the preemptor's.
     try_next_if_borrowing, try_next_if_preempting : bool
         Whether the next flavor is tried although this one fits by borrowing, or would fit after a preemption.
-    checks : tuple of QueueCheck
     strict : bool
         Whether a workload that does not fit holds back the others of the queue (queueingStrategy StrictFIFO).
     stopped : bool
@@ -119,12 +115,10 @@ class PodSetAdmission:
 
     Attributes
     ----------
-    name : str
     flavors : mapping of str to str
         Flavor of each resource.
     usage : mapping of str to int
         Quota that all pods use, by resource, in base units.
-    count : int
     assignment : TopologyAssignment, optional
     delayed : str, optional
         ``Pending``: the topology is assigned later; ``Ready``: it has been; None: it is not delayed.
@@ -156,11 +150,8 @@ class QueuedWorkload:
         ``namespace/name``.
     cluster_queue : str
         Empty: its LocalQueue is unknown.
-    pod_sets : tuple of PodSet
-    priority : int
     created : float, optional
         Seconds by which the queue is ordered; None: older than all others.
-    uid : str
     reserved_at : float, optional
         Seconds at which its quota was reserved; None: unknown.
     admission : WorkloadAdmission, optional
@@ -169,7 +160,6 @@ class QueuedWorkload:
         Whether all admission checks let it run.
     checks : mapping of str to str
         State of its admission checks (``Pending``, ``Ready``, ``Retry``, ``Rejected``).
-    unhealthy_nodes : tuple of str
     owned_by_pod : bool
         Whether exactly one Pod, which is in no pod group, owns it.
     evicted : bool

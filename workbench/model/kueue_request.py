@@ -19,7 +19,6 @@ class KueueRole:
 
     Attributes
     ----------
-    role : str
     topology : TopologyRequest, optional
         None: nothing.
     min_count : int, optional
@@ -71,11 +70,8 @@ class KueueObjects(Extra):
     ----------
     topologies : mapping of str to tuple of str
         Levels of each Topology, node label keys, widest first.
-    flavors : tuple of Flavor
-    cluster_queues : tuple of ClusterQueue
     local_queues : mapping of str to str
         ClusterQueue of each LocalQueue, by ``namespace/name``.
-    cohorts : tuple of Cohort
     provisioning : tuple of str
         Admission checks that ask for machines.
     workloads : tuple of QueuedWorkload

@@ -52,10 +52,6 @@ def gang(
     gpu_resource : str
         Name of the resource that counts GPUs.
 
-    Returns
-    -------
-    Gang
-
     Raises
     ------
     InputError

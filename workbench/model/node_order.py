@@ -33,10 +33,22 @@ def name_ranks(names: Sequence[str]) -> Ints:
 def depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Longs) -> tuple[list[int], bool]:
     """Order the nodes so that each HyperNode is an interval, if HyperNodes are nested or disjoint.
 
-    Returns the node order, and whether any two HyperNodes are nested or disjoint; if they are not, the order is that of
-    the names. `domain` and `node` are the membership pairs, sorted; `sizes` is the number of nodes of each HyperNode.
     Each node gets the path of HyperNodes that hold it, largest first (equal sets by name); nodes are sorted by path,
     then name.
+
+    Parameters
+    ----------
+    node_names : sequence of str
+        Names of the n nodes, in any order.
+    domain, node : ndarray of shape (m,), int64
+        Pairs of a HyperNode and a node that it holds, sorted.
+    sizes : ndarray of shape (d,), int64
+        Number of nodes of each HyperNode.
+
+    Returns
+    -------
+    list of int, bool
+        The node order, and whether any two HyperNodes are nested or disjoint; if not, the order is that of the names.
     """
     n, d = len(node_names), len(sizes)
     by_name = _byte_order(node_names)

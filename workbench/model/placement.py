@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import indices_of
 from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.gpu_sets import indices_of
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.gang import Gang
@@ -22,9 +22,6 @@ from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology, place_name
 from workbench.model.value import Value
-
-if TYPE_CHECKING:
-    from workbench.model.ledger import Ledger
 
 __all__ = [
     "NO_RECORD",
@@ -168,7 +165,6 @@ class Placement(Value, Displayed, Tabular):
 
     Attributes
     ----------
-    gang : Gang
     topology : Topology
         The topology to whose nodes and HyperNodes the indices refer.
     node : ndarray of shape (n_pods,), int32
@@ -418,6 +414,12 @@ class _Once:
         return answer
 
 
+class _Changing(Protocol):
+    """What changes, such as a ledger, and calls functions before it does."""
+
+    def call_before_change(self, reader: Callable[[], object]) -> None: ...
+
+
 class _Told(Generic[T]):
     """A field of a refusal that is an ordinary one unless the refusal is deferred: then the function answers it."""
 
@@ -440,7 +442,6 @@ class Refusal(Value, Displayed, Tabular):
 
     Parameters
     ----------
-    gang : Gang
     policy : str
         Name of the policy that refuses.
     parameters : mapping of str to Any
@@ -524,7 +525,7 @@ class Refusal(Value, Displayed, Tabular):
             return self.reasons[0]
         return first
 
-    def settle_before_change(self, ledger: Ledger) -> None:
+    def settle_before_change(self, ledger: _Changing) -> None:
         """Have what is deferred computed before a ledger changes that it is computed from.
 
         Nothing is computed if nobody holds the refusal any more by then.
@@ -553,7 +554,6 @@ class Decision(Value):
 
     Attributes
     ----------
-    gang : Gang
     result : Placement or Refusal
     extra : mapping of str to Any
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.

@@ -30,12 +30,10 @@ class PodKind:
 
     Attributes
     ----------
-    namespace : str
     labels : tuple of (str, str)
         In byte order of the keys.
     rules : PodRules
         Its own terms about other pods, complete (`PodRules.resolved`); nothing else.
-    terminating : bool
     """
 
     namespace: str
@@ -72,7 +70,6 @@ class Count:
 
     Attributes
     ----------
-    selectors : tuple of PodSelector
     terminating : bool
         Whether terminating pods are counted, too.
     """
@@ -112,7 +109,6 @@ class PodCounts(Working):
 
         Parameters
         ----------
-        kind : PodKind
         nodes : iterable of int
         sign : {1, -1}
         """
@@ -140,12 +136,7 @@ class PodCounts(Working):
             self._with_rules.pop(kind, None)
 
     def of(self, count: Count) -> Longs:
-        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`.
-
-        Parameters
-        ----------
-        count : Count
-        """
+        """Number of pods on each node that are counted: int64 of shape (n,); not to be changed, changes with `add`."""
         found = self._counts.get(count)
         if found is None:
             if len(self._counts) >= _MOST_COUNTS:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import asked_masks, finite_or_none
@@ -40,7 +41,6 @@ class PodGpus:
     proved : str
         What is proved optimal: ``all`` (all that the objective asks for) or ``union and slowest pod`` (for two pods on
         a machine of more than 16 GPUs).
-    matrix : BandwidthMatrix
     n_free : int
         Number of GPUs that could be chosen.
     """

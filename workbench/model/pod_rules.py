@@ -92,7 +92,6 @@ class SpreadConstraint:
     ----------
     topology_key : str
         Label key of nodes: nodes with one value of it are one domain.
-    max_skew : int
     hard : bool
         Whether the constraint excludes nodes (DoNotSchedule); otherwise it lowers their score (ScheduleAnyway).
     labels : tuple of Requirement, optional
@@ -139,11 +138,8 @@ class PodRules:
 
     Attributes
     ----------
-    preferred_nodes : tuple of NodePreference
     affinity, anti_affinity : tuple of PodAffinityTerm
         Required terms.
-    preferred_affinity, preferred_anti_affinity : tuple of PodAffinityTerm
-    spread : tuple of SpreadConstraint
     """
 
     preferred_nodes: tuple[NodePreference, ...] = ()

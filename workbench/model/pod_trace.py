@@ -38,7 +38,6 @@ class PodTrace(Value):
         Seconds from submission to the end; NaN: the trace does not say.
     row : ndarray of shape (p,), int64
         Row of each pod in its file, from 0: orders of arrival name pods by it.
-    name : str
     inputs : mapping of str to str
         SHA-256 of each file, by its name.
     notes : tuple of Notice

@@ -67,7 +67,6 @@ class RunningIndex:
         ----------
         gone : iterable of RunningPod
             Pods of this index or of `new`, the same objects.
-        new : iterable of RunningPod
 
         Returns
         -------

@@ -22,7 +22,6 @@ class RunningPod:
     ----------
     gang : str
         ``namespace/name`` of the gang it belongs to; empty: none.
-    role : str
     node : int
         Node index, `UNKNOWN_NODE` (-1) where its node is not in the snapshot.
     gpu_mask : int

@@ -26,7 +26,6 @@ class Scenario(Value, Displayed, Tabular):
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot
     gangs : tuple of Gang
         Sorted by namespace and name.
     refused : tuple of Notice

@@ -58,7 +58,6 @@ class PluginOption:
 
     Attributes
     ----------
-    name : str
     switches : mapping of str to bool
         Switches written in the configuration, by the names of `SWITCHES`.
     arguments : mapping of str to object

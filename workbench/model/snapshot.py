@@ -41,12 +41,7 @@ from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
-__all__ = [
-    "NO_MATRIX",
-    "ClusterSnapshot",
-    "Queue",
-    "gpu_words",
-]
+__all__ = ["NO_MATRIX", "ClusterSnapshot", "Queue", "gpu_words"]
 
 #: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
 NO_MATRIX = -1
@@ -62,7 +57,6 @@ class Queue:
 
     Attributes
     ----------
-    name : str
     weight : int
         Weight of the queue's share of the cluster, for the plugin proportion.
     capability : mapping of str to int, optional
@@ -110,13 +104,10 @@ class ClusterSnapshot(Value, Displayed, Tabular):
 
     Attributes
     ----------
-    topology : Topology
     resources : tuple of str
         Columns of the resource arrays (`workbench.model.resources.resource_columns`).
     allocatable, used : ndarray of shape (n, r), int64
         Base units. A node that does not declare ``pods`` has no limit on them (listed in `gaps`).
-    labels : NodeLabels
-    taints : NodeTaints
     unschedulable : ndarray of shape (n,), bool
         Cordoned nodes.
     gpu_total : ndarray of shape (n, w), uint64
@@ -128,12 +119,10 @@ class ClusterSnapshot(Value, Displayed, Tabular):
     node_matrix : ndarray of shape (n,), int32
         Index in `matrices` of each node's matrix, `NO_MATRIX` (-1) for none.
     queues : mapping of str to Queue
-    running : tuple of RunningPod
     records : mapping of str to str
         HyperNodes that the scheduler recorded for gangs it placed (`Placement.records`); empty after its restart.
     gaps : tuple of Notice
         Gaps of the input that were not filled by guessing.
-    source : str
     taken_at : str
         ISO 8601 time of the observation; empty for files without one.
     addresses : tuple of str

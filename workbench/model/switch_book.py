@@ -15,12 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
 from workbench.model.running_pod import RunningPod
-from workbench.model.switches import (
-    IS_HEALTHY,
-    SwitchStates,
-    SwitchTable,
-    mark_of,
-)
+from workbench.model.switches import IS_HEALTHY, SwitchStates, SwitchTable, mark_of
 from workbench.model.value import Value, Working
 
 __all__ = ["JobPods", "RunningPods", "SwitchBook"]
@@ -165,7 +160,6 @@ class SwitchBook(Working):
 
     Parameters
     ----------
-    table : SwitchTable
     running : RunningPods
         Running pods from which the votes are counted at once; not kept.
 

@@ -46,8 +46,6 @@ class SwitchHistory(Displayed):
     ----------
     names : tuple of str
         Switches in configuration order.
-    moments : tuple of Moment
-    policy : str
     """
 
     names: tuple[str, ...]

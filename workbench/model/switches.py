@@ -167,7 +167,6 @@ class SwitchTable(Value):
 
     Attributes
     ----------
-    names : tuple of str
     addresses : tuple of str
         Address (tor_ip) of each switch; empty if unknown.
     start : ndarray of shape (s + 1,), int64
@@ -278,7 +277,6 @@ def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = No
 
     Parameters
     ----------
-    topology : Topology
     nodes_per_switch : int, optional
         None: as many as the largest switch has.
 

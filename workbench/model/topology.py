@@ -59,7 +59,6 @@ class DomainSpec:
 
     Attributes
     ----------
-    name : str
     tier : int
         Smaller is closer.
     nodes : sequence of int
@@ -110,7 +109,6 @@ class Topology(Value, Displayed, Tabular):
         Rank of each name in byte order.
     laminar : bool
         Whether any two HyperNodes are nested or disjoint.
-    problems : tuple of Problem
     ready : bool
         False: Volcano would not schedule with this topology (docs/decisions.md, decision 14).
 

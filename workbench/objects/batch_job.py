@@ -29,7 +29,6 @@ class JobSpec:
         Pods that must succeed; None: one that succeeds is enough, and no pod is made after it.
     indexed : bool
         Each pod has one of the indices from 0 to `completions` - 1 (completionMode Indexed).
-    template : PodTemplate
     """
 
     parallelism: int
@@ -49,7 +48,6 @@ class BatchJob(TopOwner):
 
     Attributes
     ----------
-    spec : JobSpec
     succeeded : int
         Pods that have succeeded according to its status.
     """

@@ -20,7 +20,6 @@ class ClusterPart(ABC):
 
     Attributes
     ----------
-    metadata : Metadata
     kind : str
         Name of the kind.
     adds_to : type of Extra

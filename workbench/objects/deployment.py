@@ -109,9 +109,6 @@ class ReplicaOwner:
 
     Attributes
     ----------
-    metadata : Metadata
-    replicas : int
-    selector : tuple of Requirement
     revision : str, optional
         The newest revision of a StatefulSet (status.updateRevision); None for a ReplicaSet.
     """

@@ -18,10 +18,8 @@ class Event:
 
     Attributes
     ----------
-    metadata : Metadata
     kind, key : str
         Kind of the object that the event is about, and its ``namespace/name``.
-    reason, message : str
     count : int
         How often it was said.
     last : str

@@ -66,7 +66,6 @@ def parse_arguments(flags: Sequence[Flag], given: Sequence[str]) -> Arguments:
 
     Parameters
     ----------
-    flags : sequence of Flag
     given : sequence of str
         ``-name`` and ``--name`` are equal. A text or number is given as ``--name=value`` or ``--name value``, a truth
         value as ``--name`` or ``--name=value``. If a flag is repeated, the last value counts.

@@ -20,10 +20,6 @@ class GangRequest(ABC):
 
     A kind is read once it has a row in `workbench.objects.kinds`, under ``requests``; its gang then has the `extra` in
     snapshots, sessions and clusters that are followed.
-
-    Attributes
-    ----------
-    metadata : Metadata
     """
 
     metadata: Metadata

@@ -56,7 +56,6 @@ class ReplicatedJob:
 
     Attributes
     ----------
-    name : str
     replicas : int
         1 where absent.
     template : mapping
@@ -80,8 +79,6 @@ class HyperJob:
 
     Attributes
     ----------
-    metadata : Metadata
-    members : tuple of ReplicatedJob
     min_available : int
         Jobs that must run together; the number of all Jobs if the manifest has no minAvailable.
     constraint : TopologyConstraint, optional
@@ -167,7 +164,6 @@ def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """
@@ -182,7 +178,6 @@ def read_child_job(hyper_job: Metadata, member: ReplicatedJob, name: str) -> Job
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """

@@ -29,11 +29,8 @@ class HyperNode:
 
     Attributes
     ----------
-    metadata : Metadata
-    tier : int
     tier_name : str
         tierName, which only 1.15 has; empty: none.
-    members : tuple of Member
     node_count : int, optional
         status.nodeCount, as the controller last wrote it; None: absent. It counts the HyperNode's direct members
         (`workbench.topology.members.node_count`) and is not used for scheduling.

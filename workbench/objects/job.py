@@ -69,7 +69,6 @@ class Job:
         Names of its job plugins, in byte order.
     scheduler : str
         Scheduler of tasks whose template names none; ``volcano`` if absent.
-    policies : tuple of LifecyclePolicy
     max_retry : int
         Number of restarts after which the Job has failed.
     min_success : int, optional

@@ -25,10 +25,8 @@ class JobSetEntry:
 
     Attributes
     ----------
-    name : str
     replicas : int
         Number of Jobs.
-    spec : JobSpec
     succeeded : int
         Jobs that have succeeded according to the status of the JobSet.
     exclusive : str
@@ -48,7 +46,6 @@ class JobSet(TopOwner):
 
     Attributes
     ----------
-    jobs : tuple of JobSetEntry
     in_order : bool
         Jobs of an entry start only when those of earlier entries, or of entries that it depends on, have started.
     """

@@ -26,7 +26,6 @@ class CompositePodGroup(GangRequest):
 
     Attributes
     ----------
-    group : KubeParent
     parent : str
         Name of the CompositePodGroup that it belongs to; empty: none.
     """
@@ -49,7 +48,6 @@ class CompositePodGroup(GangRequest):
 
         Parameters
         ----------
-        gangs : sequence of Gang
         requests : iterable of CompositePodGroup
         """
         known = {request.metadata.key: request for request in requests}

@@ -43,8 +43,6 @@ class ReplicaSpec:
     ----------
     type : str
         In lower case, as in the names of the pods: ``master``, ``worker``.
-    replicas : int
-    template : PodTemplate
     succeeded : int
         Pods that have succeeded according to the status of the job.
     """

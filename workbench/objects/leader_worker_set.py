@@ -32,7 +32,6 @@ class LeaderWorkerSet(TopOwner):
         Pods of a group, the leader among them.
     leader : PodTemplate, optional
         None: the leader is made from the template of the workers.
-    worker : PodTemplate
     leader_first : bool
         Workers are made once their leader is ready (startupPolicy LeaderReady).
     """

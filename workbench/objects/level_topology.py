@@ -46,7 +46,6 @@ class LevelTopology:
 
     Attributes
     ----------
-    metadata : Metadata
     owner : str
         ``kueue``, ``kai`` or ``koordinator``.
     levels : tuple of Level

@@ -76,7 +76,6 @@ class DependsOn:
 
     Attributes
     ----------
-    names : tuple of str
     any_of : bool
         One ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
     """

@@ -25,11 +25,9 @@ class Node(Value):
 
     Attributes
     ----------
-    metadata : Metadata
     allocatable : mapping of str to int
         Allocatable resources in base units; the capacity if the node reports no allocatable, empty if it reports
         neither.
-    taints : tuple of Taint
     unschedulable : bool
         Whether the node is cordoned.
     internal_ip : str

@@ -51,7 +51,6 @@ class SubGroupPolicy:
 
     Attributes
     ----------
-    name : str
     constraint : TopologyConstraint, optional
         Topology constraint of each sub-group.
     size : int

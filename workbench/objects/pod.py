@@ -15,15 +15,7 @@ from workbench.objects.node_terms import PREFERRED, read_required_terms
 from workbench.objects.pod_rules import read_pod_rules
 from workbench.objects.quantity import check_amounts, check_devices, read_resources
 
-__all__ = [
-    "Pod",
-    "PodSpec",
-    "PodTemplate",
-    "read_pod",
-    "read_pod_as_template",
-    "read_pod_spec",
-    "read_template",
-]
+__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
 
 ANY_NODE = NodeFilter()
 
@@ -41,10 +33,8 @@ class PodSpec:
         Base units; the sum over containers and side-cars, or the peak while init containers run, plus the overhead.
     container_gpus : tuple of int
         Whole GPUs of each container; init containers are left out.
-    filter : NodeFilter
     priority : int, optional
         Priority resolved by the API server; None: look up `priority_class`.
-    priority_class, node_name, scheduler : str
     not_read : tuple of str
         Fields present that narrow the choice of nodes and that no policy reads, or only those that read `rules`.
     assumed : mapping of str to int
@@ -81,9 +71,6 @@ class Pod:
 
     Attributes
     ----------
-    metadata : Metadata
-    spec : PodSpec
-    phase : str
     deleted : bool
         Whether the pod's deletion was requested (metadata.deletionTimestamp).
     nominated : str

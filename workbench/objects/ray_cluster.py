@@ -32,14 +32,12 @@ class WorkerGroup:
 
     Attributes
     ----------
-    name : str
     replicas : int
         Replicas that KubeRay makes: those wanted, but at least minReplicas and at most maxReplicas.
     min_replicas : int
         Replicas that the autoscaler leaves in any case.
     hosts : int
         Pods of a replica (numOfHosts).
-    template : PodTemplate
     """
 
     name: str
@@ -57,8 +55,6 @@ class RayCluster(TopOwner):
     ----------
     cluster : str
         Name of the RayCluster, with which the names of its pods begin; that of the RayJob before its cluster exists.
-    head : PodTemplate
-    groups : tuple of WorkerGroup
     autoscaling : bool
         Ray's autoscaler changes the replicas (enableInTreeAutoscaling).
     submitter : bool

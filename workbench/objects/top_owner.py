@@ -38,7 +38,6 @@ class TopOwner(ABC):
 
     Attributes
     ----------
-    metadata : Metadata
     kind : str
         Kind in keys and answers: that of the manifest, but ``BatchJob`` for the Job of Kubernetes, since ``Job`` is
         Volcano's.
@@ -109,7 +108,6 @@ def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice],
         The mapping that has the template.
     where : str
         Path of `data`.
-    notes : list of Notice
     key : str
         Name of the field.
 

@@ -48,7 +48,6 @@ class Tor:
 
     Attributes
     ----------
-    tor_id : int
     address : str
         Address of the switch (tor_ip); may be empty.
     servers : tuple of TorServer

@@ -50,7 +50,6 @@ class TorShare:
         State of the switch: 0 idle, 1 shared, 2 exclusive.
     unhealthy : int
         Health of the switch: 0 healthy, 1 unhealthy.
-    nodes : tuple of TorShareNode
     """
 
     shared: int

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.contract import SchedulerTraits
@@ -39,12 +40,7 @@ class ScoreParameters:
 
 
 class _Rest:
-    """Idle resources of the nodes while the pods of one gang are placed role by role.
-
-    Parameters
-    ----------
-    demand : Demand
-    """
+    """Idle resources of the nodes while the pods of one gang are placed role by role."""
 
     def __init__(self, demand: Demand) -> None:
         self._demand = demand
@@ -86,7 +82,6 @@ class _Slots(NodePolicy):
             Idle resources that the roles before left.
         count : int
             Pods to place.
-        request : Request
         state : Any
             What `start` returned for this gang.
 
@@ -152,20 +147,7 @@ class GangFirstFit(_Slots):
         return {}
 
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
-        """Fill the nodes one after another, in the order of their names.
-
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
-        rest : _Rest
-            Idle resources that the roles before left.
-        count : int
-            Pods to place.
-        request : Request
-        state : Any
-            Not used.
-        """
+        """Fill the nodes one after another, in the order of their names."""
         by_name = np.argsort(request.ledger.topology.node_rank)
         filled = np.minimum(np.cumsum(rest.room(role, count)[by_name]), count)
         return np.repeat(by_name, np.diff(filled, prepend=0)).astype(np.int32)
@@ -200,17 +182,7 @@ class Random(_Slots):
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Draw free slots for the pods of one role, without replacement.
 
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
-        rest : _Rest
-            Idle resources that the roles before left.
-        count : int
-            Pods to place.
-        request : Request
-        state : numpy.random.Generator
-            The gang's generator.
+        `state` is the random generator of the gang.
         """
         # In order of names, so that numbering the nodes differently draws the same names.
         by_name = np.argsort(request.ledger.topology.node_rank)

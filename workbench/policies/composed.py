@@ -19,13 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.node_policy import NodePolicy, place_best_effort
-from workbench.policies.reasons import (
-    fractional_gpus,
-    gpus_unserved,
-    not_offered,
-    told_once,
-    topology_not_ready,
-)
+from workbench.policies.reasons import fractional_gpus, gpus_unserved, not_offered, told_once, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.taking import take_pods
 
@@ -65,11 +59,6 @@ class Composed(Policy):
     def with_parameters(self, **values: object) -> Self:
         """Make a policy like this one with other values of some parameters, those of the GPU part as ``gpu.NAME``.
 
-        Parameters
-        ----------
-        **values
-            Values by the names of `parameters`; the other parameters keep theirs.
-
         Raises
         ------
         UnknownNameError, InputError
@@ -85,16 +74,7 @@ class Composed(Policy):
         )
 
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Place one gang: nodes by the node policy, then GPUs by the GPU policy.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder, optional
-            Receives every candidate that is considered; must not change the answer.
-        """
+        """Place one gang: nodes by the node policy, then GPUs by the GPU policy."""
         return self._place_with(self._gpu_questions(gang, ledger), gang, ledger, recorder)
 
     def _gpu_questions(self, gang: Gang, ledger: Ledger) -> GpuQuestions:
@@ -115,7 +95,6 @@ class Composed(Policy):
         ----------
         gpus : GpuQuestions
             Asks the GPU policy about nodes, and remembers the answers.
-        gang : Gang
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
         recorder : Recorder or None
@@ -171,7 +150,6 @@ class Composed(Policy):
             The gang as the user gave it.
         request : Request
             The gang as the node policy sees it.
-        answer : Declined
         """
         warnings = (*self.notes_of(gang), *self.warnings, *answer.warnings, *self._notices(gang))
         first, later = not_offered(request), answer.later
@@ -199,8 +177,6 @@ class Composed(Policy):
 
         Parameters
         ----------
-        gang : Gang
-        snapshot : ClusterSnapshot
         answer : Assignment
             Nodes of the pods.
         gpu_words : ndarray of shape (n_pods, w), uint64, or None

@@ -137,7 +137,6 @@ class Policy(Parametrised, ABC):
 
         Parameters
         ----------
-        gang : Gang
         ledger : Ledger
             State of the nodes; holds the placement afterwards, and is unchanged if the answer is a refusal.
         recorder : Recorder, optional
@@ -151,8 +150,6 @@ class Policy(Parametrised, ABC):
 
         Parameters
         ----------
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
         recorders : mapping of int to Recorder
             Recorder of a gang, by its position in `gangs`, which receives every candidate; it must not change the
             answers.
@@ -202,7 +199,6 @@ class SessionPolicy(Policy):
         gangs : sequence of Gang
             Also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
             count for the limits.
-        snapshot : ClusterSnapshot
 
         Returns
         -------

@@ -172,7 +172,6 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
 
     Parameters
     ----------
-    demand : Demand
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
@@ -220,7 +219,6 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
 
     Parameters
     ----------
-    demand : Demand
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
@@ -239,7 +237,6 @@ def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
 
     Parameters
     ----------
-    demand : Demand
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64

@@ -56,7 +56,6 @@ class NodePolicy(Parametrised, ABC):
 
         Parameters
         ----------
-        gang : Gang
         ledger : Ledger
             State of the nodes; not to be changed.
         gpus : GpuQuestions
@@ -107,8 +106,6 @@ def place_best_effort(
 
     Parameters
     ----------
-    policy : NodePolicy
-    request : Request
     answer : Assignment
         Nodes of the pods that request something; changed: the nodes of the best-effort pods are entered.
     ledger : Ledger

@@ -41,7 +41,6 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
 
     Parameters
     ----------
-    request : Request
     role : int
         Index of the role in the gang.
     idle : ndarray of shape (n, r), int64
@@ -73,7 +72,6 @@ def gang_text(
 
     Parameters
     ----------
-    request : Request
     missing : int
         Pods that the gang lacks.
     role : int
@@ -114,7 +112,6 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 
     Parameters
     ----------
-    request : Request
     policy : str
         Name of the GPU policy.
     node : int

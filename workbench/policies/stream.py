@@ -37,7 +37,6 @@ class Stream(Working):
 
     Parameters
     ----------
-    policy : Placer
     snapshot : ClusterSnapshot
         The cluster at the beginning, with its running pods; not changed.
     """

@@ -28,8 +28,6 @@ def take_pods(
 
     Parameters
     ----------
-    gang : Gang
-    ledger : Ledger
     node : ndarray of shape (n_pods,), int32
         Node of each pod, -1 for none.
     rows : ndarray of shape (roles, r), int64

@@ -160,7 +160,6 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
 
     Parameters
     ----------
-    topology : Topology
     max_cells : int
         Number of nodes above which domains and nodes are folded.
 

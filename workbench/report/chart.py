@@ -210,7 +210,6 @@ def time_axis(
 
     Parameters
     ----------
-    unit : TimeUnit
     left, width : float
         Of the axis, in pixels.
     between : (float, float)

@@ -47,7 +47,6 @@ def job_table(
 
     Parameters
     ----------
-    jobs : sequence of JobRow
     rows : int
         Largest number of Jobs to list; those that wait or run come first.
     headlines : mapping of str to str
@@ -83,7 +82,6 @@ def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
 
     Parameters
     ----------
-    pods : sequence of PodRow
     rows : int
         Largest number of pods to list.
     """
@@ -98,7 +96,6 @@ def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
 
     Parameters
     ----------
-    lines : sequence of LogLine
     rows : int
         Number of rows that the table shows, the newest ones.
     """

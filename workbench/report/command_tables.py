@@ -8,24 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from workbench.formats.review import Review
+from workbench.model.best_gpus import BestGpus
+from workbench.model.counted import counted
+from workbench.model.gpu_annotation import shell_line
+from workbench.model.links import suspicious_links
+from workbench.model.machine_parts import near_lines
+from workbench.model.number_text import number_text
+from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.tables import listed, new_table, text_row
+from workbench.report.tables import ROWS, listed, more_line, new_table, text_row
 
 if TYPE_CHECKING:
     from workbench.evaluate.cost.job_cost import Interval, JobCost
     from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.whatif.fix import FixReport
+    from workbench.topology.discovery.reconcile import ReconcilePlan
     from workbench.topology.presets import Preset
 
 __all__ = [
+    "best_gpus_tables",
     "cost_tables",
     "doctor_tables",
     "fix_tables",
     "format_tables",
     "made_cluster_tables",
+    "plan_tables",
+    "pod_gpus_tables",
     "policy_tables",
     "preset_tables",
     "rank_tables",
+    "review_tables",
 ]
 
 #: Holders of what a job lacks, and pods of a job with new ranks, that are listed; -o json has all.
@@ -88,7 +101,6 @@ def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> lis
 
     Parameters
     ----------
-    report : FixReport
     commands : sequence of sequence of str
         For each fix the commands that make it in a live cluster; empty: they are not shown.
     """
@@ -187,3 +199,83 @@ def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
 
 def _default(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def best_gpus_tables(best: BestGpus) -> list[Any]:
+    """Terminal tables of the result of `best_gpus`; only the reason if no GPUs were chosen."""
+    doubts = suspicious_links(best.matrix)
+    if not best.gpus:
+        return [Text(best.shortage), *(Text(f"suspicious: {doubt.message}") for doubt in doubts)]
+    facts = best.to_dict()
+    table = new_table("", "")
+    table.show_header = False
+    text_row(table, "GPUs", ", ".join(map(str, best.gpus)))
+    text_row(table, "to copy", shell_line(best.environment))
+    pair = ""
+    if best.bottleneck_pair:
+        i, j = best.bottleneck_pair
+        kind = f" ({best.matrix.link_types[i][j]})" if best.matrix.link_types else ""
+        pair = f", pair {i}-{j}{kind}"
+    text_row(table, "bottleneck", f"{number_text(best.bottleneck_gb_s)} GB/s{pair}")
+    text_row(table, "objective", f"{best.objective}, {'proved optimal' if best.exact else 'not proved'}")
+    text_row(table, "upper bound", f"{number_text(best.upper_bound_gb_s)} GB/s")
+    ties = [f"{{{','.join(map(str, tie))}}}" for tie in facts["ties"]]
+    shown = " ".join(ties) if len(ties) <= ROWS else " ".join(ties[:ROWS]) + " …"
+    text_row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
+    if not best.tie_break_complete:
+        text_row(table, "note", "the budget for choosing among the ties ended first")
+    for doubt in doubts:
+        text_row(table, "suspicious", doubt.message)
+    return [table, *map(Text, near_lines(facts))]
+
+
+def pod_gpus_tables(found: PodGpus) -> list[Any]:
+    """Terminal table of the result of `split_gpus`: each pod's GPUs and bottleneck, and the bottleneck of
+    all together.
+    """
+    table = new_table("pod", "GPUs", "GB/s", right=(0, 2), title=f"objective {found.objective}")
+    for i, (pod, value) in enumerate(zip(found.pods, found.bottlenecks_gb_s, strict=True)):
+        text_row(table, i, ", ".join(map(str, pod)), value)
+    text_row(table, "all", ", ".join(map(str, found.gpus)), found.union_bottleneck_gb_s)
+    proved = "" if found.proved == "all" else f"; proved: {found.proved}"
+    doubts = [Text(f"suspicious: {doubt.message}") for doubt in suspicious_links(found.matrix)]
+    near = map(Text, near_lines(found.matrix.near(found.gpus)))
+    return [table, Text(f"GB/s: slowest pair{proved}", style="dim"), *doubts, *near]
+
+
+def plan_tables(plan: ReconcilePlan) -> list[Any]:
+    """Terminal table of the HyperNodes that discovery creates, updates or deletes; unchanged ones are only counted."""
+    made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
+    rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
+    rows += [(name, "delete", "", "") for name in plan.delete]
+    rows += [(c.name, f"conflict: {repr(c.owner) if c.owner else 'made by hand'}", "", "") for c in plan.conflicts]
+    heads = ("HyperNode", "what", "tier", "members")
+    parts = listed(heads, rows, right=(2, 3), most=ROWS, what="HyperNodes") if rows else []
+    return [*parts, Text(plan.summary)]
+
+
+def review_tables(review: Review, stdin: bytes | str | None = None) -> list[Any]:
+    """Terminal table of objects that admission refuses, completes or warns about; the others are only counted.
+
+    `stdin` is the content of the file ``stdin``, for the lines of violations.
+    """
+    said: dict[int, list[str]] = {}
+    for one, fault, place, _ in review.located(stdin):
+        said.setdefault(id(one), []).append(f"{fault.said} ({place})")
+    table = new_table("object", "verdict", "what")
+    plain = listed = 0
+    for one in review.objects:
+        verdict = one.verdict
+        filled = [f"{path} = {value}" for path, value in verdict.defaults.items()]
+        texts = said.get(id(one)) or (["; ".join(filled)] if filled else [])
+        texts += [f"warning: {text}" for text in verdict.warnings]
+        if not texts:
+            plain += 1
+            continue
+        listed += 1
+        if listed <= ROWS:
+            text_row(table, one.key, "accepted" if verdict.allowed else "refused", ";\n".join(texts))
+    n = len(review.objects)
+    summary = f"{n - review.refused:,} of {counted(n, 'object', form=',')} accepted by Volcano ({review.release.value})"
+    parts: list[Any] = [table] if listed else []
+    return [*parts, *more_line(listed - ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]

@@ -47,7 +47,6 @@ def difference_html(found: TopologyDiff, drawn: Sequence[tuple[str, Topology]] =
 
     Parameters
     ----------
-    found : TopologyDiff
     drawn : sequence of (str, Topology)
         Topologies to draw above the tables, with their titles.
     """
@@ -62,8 +61,6 @@ def difference_page(
 
     Parameters
     ----------
-    found : TopologyDiff
-    before, after : ClusterSnapshot
     old_name, new_name : str
         Titles of the two pictures, before and after.
     """

@@ -87,7 +87,6 @@ def view_topology(
 
     Parameters
     ----------
-    topology : Topology
     kind : {"svg", "pyvis"}
         ``svg``: packed blocks, for any size; ``pyvis``: an interactive network, for at most 300 nodes.
     color_by : Placement, Decision or sequence of them, optional
@@ -95,10 +94,6 @@ def view_topology(
     snapshot : ClusterSnapshot, optional
         Gives the GPUs of each node and those in use.
     title : str
-
-    Returns
-    -------
-    Picture
     """
     if kind not in ("svg", "pyvis"):
         raise InputError("unknown kind of picture", source="kind", got=repr(kind), expected="svg or pyvis")
@@ -113,7 +108,6 @@ def view_matrix(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     gpus : sequence of int
         The set to mark.
     pair : tuple of int, optional
@@ -136,7 +130,6 @@ def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = 
 
     Parameters
     ----------
-    comparison : Comparison
     kind : {"page", "pictures"}
         ``page``: pictures, tables and reasons; ``pictures``: only the pictures side by side, as one SVG.
     """
@@ -150,7 +143,6 @@ def view_difference(found: TopologyDiff, before: Topology | None = None, after: 
 
     Parameters
     ----------
-    found : TopologyDiff
     before, after : Topology, optional
         The two topologies; if both are given, they are drawn side by side above the tables.
     """

@@ -42,8 +42,6 @@ def fill_levels(
 
     Parameters
     ----------
-    topology : Topology
-    who : Occupancy
     blocks : iterable of (str, Block)
         Name and box of each domain whose box has a header.
     tips : bool

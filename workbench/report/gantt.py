@@ -44,7 +44,6 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
 
     Parameters
     ----------
-    result : SimulationResult
     between : (float, float), optional
         Seconds from which and to which the chart goes, with the jobs that waited or ran then; None: all the time.
     job : int, optional

@@ -49,7 +49,6 @@ def draw_heatmap(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     chosen : sequence of int
         GPUs to mark; the others are faded.
     pair : tuple of int, optional

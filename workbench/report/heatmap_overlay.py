@@ -27,7 +27,6 @@ def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: 
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     left, above, cell : float
         Place and size of the entries.
     as_image : bool

@@ -134,7 +134,6 @@ def explanation_html(explanation: Explanation, advice: FixReport | None = None) 
 
     Parameters
     ----------
-    explanation : Explanation
     advice : FixReport, optional
         Why a pending job waits and what would help, shown before the reasons.
     """

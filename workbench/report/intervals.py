@@ -26,7 +26,6 @@ class DrawnInterval(NamedTuple):
 
     Attributes
     ----------
-    label : str
     group : str
         Lines of one group have one colour.
     value : float

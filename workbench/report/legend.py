@@ -93,7 +93,6 @@ def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
 
     Parameters
     ----------
-    who : Occupancy
     colours : sequence of JobColour
         Colour of each job.
     tiers : iterable of int
@@ -132,7 +131,6 @@ def legend_svg(keys: Sequence[Key], note: str, width: float) -> tuple[str, float
 
     Parameters
     ----------
-    keys : sequence of Key
     note : str
         Written below the entries.
     width : float
@@ -163,7 +161,6 @@ def legend_html(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
     ----------
     who : Occupancy
         Names of the jobs, and what is known of GPUs.
-    colours : sequence of JobColour
     tiers : iterable of int
         Tiers of the HyperNodes that have a box, smallest first.
     note : str

@@ -29,7 +29,6 @@ class AxisBand(NamedTuple):
     ----------
     since, until : float
         As the axis counts.
-    colour : str
     said : str
         Its tip.
     """

@@ -30,7 +30,6 @@ def draw_link_traffic(result: SimulationResult, topology: Topology) -> str:
     ----------
     result : SimulationResult
         Of a simulation on a network.
-    topology : Topology
     """
     spans = topology.spans
     if spans is None or not result.links:

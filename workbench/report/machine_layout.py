@@ -50,7 +50,6 @@ class MachineLayout:
         x and y of each GPU, in pixels.
     size : float
         Width of a GPU's symbol.
-    width, height : float
     islands : tuple of Island
         Empty for a circle.
     joined_by : int

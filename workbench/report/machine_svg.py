@@ -48,7 +48,6 @@ def draw_machine(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     chosen : sequence of int
         GPUs whose symbols are filled.
     pair : tuple of int, optional

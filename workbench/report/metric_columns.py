@@ -35,7 +35,6 @@ class Column(NamedTuple):
 
     Attributes
     ----------
-    metric : Metric
     key : str
         Empty where the metric has a single value.
     is_text : bool
@@ -89,7 +88,6 @@ class ShownMetric(NamedTuple):
 
     Attributes
     ----------
-    metric : Metric
     time : TimeUnit, optional
         Unit of a column of times; None for other metrics.
     """
@@ -161,8 +159,6 @@ def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Col
 
     Parameters
     ----------
-    comparison : Comparison
-    view : View
     group : str
         Name of the group whose metrics are shown; empty: the metrics that belong to no group.
     """
@@ -205,8 +201,6 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 
     Parameters
     ----------
-    comparison : Comparison
-    columns : sequence of Column
     job : str
         ``namespace/name``.
     """
@@ -219,8 +213,6 @@ def shown_metrics(runs: Sequence[Measured], view: View, time: TimeUnit | None = 
 
     Parameters
     ----------
-    runs : sequence of Measured
-    view : View
     time : TimeUnit, optional
         Unit of all times.
     """
@@ -239,8 +231,6 @@ def shown_cells(
 
     Parameters
     ----------
-    columns : sequence of ShownMetric
-    runs : sequence of Measured
     amount : str
         Key of a metric: only runs with the largest value of it compete in the other columns. Empty: all runs compete.
     """

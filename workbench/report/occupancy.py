@@ -88,7 +88,6 @@ def occupancy(
 
     Parameters
     ----------
-    placements : sequence of Placement
     snapshot : ClusterSnapshot, optional
         Gives the GPUs of each node and those in use before; by default taken from the placements, if they are of one
         session.
@@ -186,7 +185,6 @@ def closed_nodes(snapshot: ClusterSnapshot, gangs: Iterable[Gang]) -> dict[int, 
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
     gangs : iterable of Gang
         Taints count if there is a job, and none tolerates them.
 

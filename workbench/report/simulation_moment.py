@@ -50,7 +50,6 @@ def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, 
 
     Parameters
     ----------
-    result : SimulationResult
     snapshot : ClusterSnapshot
         The cluster at the start of the simulation.
     time_s : float

@@ -172,8 +172,6 @@ class Stretch(NamedTuple):
 
     Attributes
     ----------
-    since_s, until_s : float
-    colour : str
     said : str
         Its tip.
     """
@@ -216,7 +214,6 @@ def draw_usage(
 
     Parameters
     ----------
-    results : sequence of SimulationResult
     between : (float, float), optional
         Seconds from which and to which the chart goes; None: all the time that the longest simulation took.
     stretches : sequence of Stretch
@@ -233,9 +230,7 @@ def draw_waiting(
 
     Parameters
     ----------
-    results : sequence of SimulationResult
     between : (float, float), optional
-    stretches : sequence of Stretch
     """
     lines = _over_time(results, lambda _, row: row.waiting, between)
     return _draw_over_time("Jobs waiting", "jobs", lines, _axis(results, between), stretches)
@@ -248,10 +243,8 @@ def draw_reasons(
 
     Parameters
     ----------
-    result : SimulationResult
     between : (float, float), optional
         As for `draw_usage`.
-    stretches : sequence of Stretch
     name : str
         Of the simulation, for the title; empty: the policy.
     """
@@ -269,7 +262,6 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
 
     Parameters
     ----------
-    results : sequence of SimulationResult
     snapshot : ClusterSnapshot
         The cluster at the start.
     """
@@ -293,7 +285,6 @@ def draw_step_times(results: Sequence[SimulationResult], between: Between | None
 
     Parameters
     ----------
-    results : sequence of SimulationResult
     between : (float, float), optional
         Seconds from which and to which steps count; None: all.
     """

@@ -75,7 +75,6 @@ def looks_of(
 
     Parameters
     ----------
-    who : Occupancy
     n_nodes : int
         Nodes of the topology.
     size : float

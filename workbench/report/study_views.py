@@ -39,7 +39,6 @@ class StudyView:
 
     Attributes
     ----------
-    name, baseline : str
     results : pandas.DataFrame
         A row per run: topology, workload, discipline, policy, seed, never_placed, and a column per outcome.
     differences : pandas.DataFrame
@@ -186,7 +185,6 @@ def draw_differences(view: StudyView, key: str) -> str:
 
     Parameters
     ----------
-    view : StudyView
     key : str
         The outcome.
     """

@@ -35,7 +35,6 @@ def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
 
     Parameters
     ----------
-    history : SwitchHistory
     title : str
         Heading; also the accessible name.
 

@@ -118,7 +118,6 @@ class DrawingPlan:
 
     Parameters
     ----------
-    topology : Topology
     before : DrawingPlan, optional
         Plan of earlier pictures with equal `tips`, from which unchanged squares are copied.
     tips : bool
@@ -208,7 +207,6 @@ def draw_topology(
 
     Parameters
     ----------
-    topology : Topology
     who : Occupancy, optional
     title : str
     plan : DrawingPlan, optional
@@ -227,7 +225,6 @@ def draw_parts(
 
     Parameters
     ----------
-    topology : Topology
     who : Occupancy, optional
         Colours the nodes by the jobs on them; without it the squares are empty.
     title : str

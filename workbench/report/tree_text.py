@@ -32,7 +32,6 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
 
     Parameters
     ----------
-    topology : Topology
     depth : int, optional
         Number of tiers to show from the top; every HyperNode of these tiers then has a line. By default as many tiers
         as fit into `MAX_LINES` lines, and of more than `MAX_SIBLINGS` HyperNodes inside one only the first few.

@@ -72,7 +72,6 @@ class Run:
     ----------
     topology, workload, discipline, policy : str
         Names in the study.
-    seed : int
     digest : str
         SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and the
         metrics that the user added. Runs
@@ -100,7 +99,6 @@ class StudyPlan(Value):
 
     Attributes
     ----------
-    name : str
     topologies : mapping of str to ClusterSnapshot
     workloads : mapping of str to StudyWorkload
     policies : mapping of str to Policy

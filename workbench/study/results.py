@@ -47,7 +47,6 @@ def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
     ----------
     folder : Path
         As `prepare_folder` made it.
-    run : Run
     summary : dict of str to float
         Numbers by their keys; NaN is kept as null.
     """

@@ -36,7 +36,6 @@ class Case(Value):
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot
     jobs : tuple of SimulatedJob
         With the times of their log.
     quotas : mapping of str to mapping of str to int
@@ -84,9 +83,6 @@ def simulate_case(
 
     Parameters
     ----------
-    case : Case
-    policy : Policy
-    discipline : Discipline
     seed : int
         Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
     package : str

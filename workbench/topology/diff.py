@@ -93,13 +93,10 @@ class TopologyDiff(Displayed):
     ----------
     nodes_moved : tuple of NodeMove
         Nodes of both topologies whose innermost HyperNode changed. A HyperNode that was only renamed moves no node.
-    nodes_appeared, nodes_vanished : tuple of str
-    domains_appeared, domains_vanished : tuple of DomainSize
     domains_renamed : tuple of DomainChange
         HyperNodes with the same nodes under another name.
     domains_moved : tuple of DomainChange
         HyperNodes with another parent; a parent that was only renamed does not count.
-    tiers_changed : tuple of DomainChange
     members_changed : tuple of MembersChange
         HyperNodes of both topologies that gained or lost nodes: the effect of `nodes_moved` on every tier.
     problems_appeared, problems_vanished : tuple of Problem
@@ -137,10 +134,6 @@ class TopologyDiff(Displayed):
 
 def diff_snapshots(before: ClusterSnapshot, after: ClusterSnapshot) -> TopologyDiff:
     """Compare the topologies of two clusters, and what their nodes offer.
-
-    Parameters
-    ----------
-    before, after : ClusterSnapshot
 
     Returns
     -------
@@ -180,10 +173,6 @@ def _amounts(snapshot: ClusterSnapshot, names: Sequence[str]) -> npt.NDArray[np.
 
 def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
     """Compare two topologies of one cluster.
-
-    Parameters
-    ----------
-    before, after : Topology
 
     Returns
     -------

@@ -36,7 +36,6 @@ class Item:
         Id of the switch above the item; `ROOT` for the virtual top (the whole cluster).
     tier : int
         Tier of a switch, smaller is closer; 0 for a node.
-    tier_name : str
     link_gbit_s : float
         Bandwidth of the link to the parent in Gbit/s; 0: unknown.
     gpus : int

@@ -1,4 +1,4 @@
-"""Convert HyperNodes and Nodes to a drawn topology (`Draft`), and back."""
+"""Convert HyperNodes and Nodes to a drawn topology (`Draft`), and back; let the linter read and mend a drawing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TypedDict
 
+from workbench.errors import InputError
 from workbench.model.resources import is_gpu_resource
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.hypernode import HyperNode, Member, read_hypernode
+from workbench.objects.hypernode_manifest import hypernode_manifest
+from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import NameIndex, Selector
 from workbench.topology.build import resolve_tree
-from workbench.topology.draft import ROOT, Change, Draft, Item
+from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.generate import NodeShape
+from workbench.topology.lint import Subject, apply_edits, edits_by_hypernode, lint
 from workbench.topology.members import child_names, resolve_members
 
 __all__ = [
@@ -23,9 +27,11 @@ __all__ = [
     "LINK_GBIT_S",
     "cut_off",
     "draft_of",
+    "fix_finding",
     "hypernodes_after",
     "hypernodes_of",
     "nodes_of",
+    "subject_of",
 ]
 
 # Attributes of a drawing for which the Kubernetes kinds have no field are stored in annotations of our own.
@@ -33,9 +39,7 @@ LINK_GBIT_S = "topology-workbench/link-gbit-s"
 FAILED = "topology-workbench/failed"
 LINK_FAILED = "topology-workbench/link-failed"
 _OURS = (LINK_GBIT_S, FAILED, LINK_FAILED)
-
 _GPU = "nvidia.com/gpu"
-
 # Resources besides GPUs of a node that was drawn, not read.
 _NEW_NODE = NodeShape(devices={}).resources
 
@@ -261,3 +265,45 @@ def cut_off(draft: Draft) -> set[int]:
             cut.add(item.id)
             cut.update(below.id for below in draft.beneath(item.id))
     return cut
+
+
+def subject_of(draft: Draft) -> Subject:
+    """The HyperNodes and Nodes of a drawing as the linter judges them; failures cordon no node here."""
+    cluster = ClusterObjects.of(hypernodes_of(draft), nodes_of(draft))
+    manifests = {name: hypernode_manifest(hypernode) for name, hypernode in cluster.hypernodes.items()}
+    return Subject.of_objects(cluster, manifests=manifests)
+
+
+def fix_finding(draft: Draft, rule: str, hypernode: str, field: str) -> list[Change]:
+    """The changes that make the only possible correction of a finding.
+
+    Parameters
+    ----------
+    draft : Draft
+        Not changed.
+    rule : str
+        Id of the rule.
+    hypernode, field : str
+        Where the finding is, as in `Finding`.
+
+    Raises
+    ------
+    UnknownNameError
+        No rule has that id.
+    InputError
+        The drawing has no such finding any more, or one without a single remedy.
+    """
+    subject = subject_of(draft)
+    report = lint(subject, only=[rule])
+    chosen = [finding for finding in report.fixable if (finding.hypernode, finding.field) == (hypernode, field)]
+    if not chosen:
+        raise InputError(
+            "no finding that has one remedy",
+            source="editor",
+            got=f"{rule} at {field or 'all'} of {hypernode or 'no HyperNode'}",
+            expected="a finding of the drawing as it is now",
+        )
+    edits = edits_by_hypernode(chosen[:1])[hypernode]
+    mended = read_hypernode(apply_edits(subject.manifests[hypernode], edits))
+    hypernodes = {**subject.hypernodes, hypernode: mended}
+    return differences(draft, draft_of(hypernodes.values(), nodes_of(draft)))

@@ -16,12 +16,7 @@ __all__ = ["add_fabric", "fabric_line"]
 
 
 def fabric_line(fabric: Fabric) -> str:
-    """Describe what `add_fabric` would draw: ``7 HyperNodes in 3 tiers, 8 nodes of 8 GPUs``.
-
-    Parameters
-    ----------
-    fabric : Fabric
-    """
+    """Describe what `add_fabric` would draw: ``7 HyperNodes in 3 tiers, 8 nodes of 8 GPUs``."""
     switches = sum(fabric.n_domains(tier) for tier in range(1, fabric.n_tiers + 1))
     tiers, gpus = counted(fabric.n_tiers, "tier"), counted(fabric.shape.n_gpus, "GPU")
     nodes = counted(fabric.n_nodes, "node", form=",")
@@ -36,7 +31,6 @@ def add_fabric(draft: Draft, fabric: Fabric) -> list[Change]:
     ----------
     draft : Draft
         Not changed.
-    fabric : Fabric
 
     Raises
     ------

@@ -79,7 +79,6 @@ def add_switches(
 
     Parameters
     ----------
-    draft : Draft
     parent : int
         Id of a switch; `ROOT`: no HyperNode above.
     prefix, node_prefix, spine_prefix : str
@@ -144,7 +143,6 @@ def add_nodes(
 
     Parameters
     ----------
-    draft : Draft
     parent : int
         Id of a switch; `ROOT`: under no switch.
     count : int
@@ -175,7 +173,6 @@ def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
 
     Parameters
     ----------
-    draft : Draft
     ids : sequence of int
         Items to move.
     parent : int
@@ -192,7 +189,6 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 
     Parameters
     ----------
-    draft : Draft
     ids : sequence of int
         Items that get the new parent.
     name : str
@@ -213,7 +209,6 @@ def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
 
     Parameters
     ----------
-    draft : Draft
     item_id : int
     name : str
     """
@@ -225,7 +220,6 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
 
     Parameters
     ----------
-    draft : Draft
     ids : sequence of int
     prefix : str
         Beginning of the names; numbers are padded as in `add_switches`.
@@ -245,7 +239,6 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
 
     Parameters
     ----------
-    draft : Draft
     ids : sequence of int
     keep_children : bool
         Move the items under a removed switch to its parent instead of removing them.
@@ -268,7 +261,6 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
 
     Parameters
     ----------
-    draft : Draft
     ids : sequence of int
     fields : mapping
         Values of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
@@ -295,7 +287,6 @@ def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "
 
     Parameters
     ----------
-    draft : Draft
     pattern : str
         RE2, anywhere in the name; empty: every name.
     label : str
@@ -342,7 +333,6 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
 
     Parameters
     ----------
-    draft : Draft
     items : sequence of Item
         The sub-tree, parents first.
     parent : int

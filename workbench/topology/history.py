@@ -78,7 +78,6 @@ class History:
         Parameters
         ----------
         label : str
-        changes : sequence of Change
         beside : Beside, optional
             What the operation has changed besides the drawing; it is recorded even without changes of the drawing.
 

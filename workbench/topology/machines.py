@@ -246,7 +246,6 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     noise : float
         Relative standard deviation, 0 <= noise <= 0.5; each direction of a pair is drawn on its own, so the result is
         asymmetric. Values are cut at three deviations and rounded to 0.01 GB/s like the tools' printouts.
@@ -280,7 +279,6 @@ def with_degraded_links(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     n_links : int
         Pairs to slow down, at most as many as there are; each is drawn once.
     factor : float

@@ -19,7 +19,6 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
 
     Parameters
     ----------
-    topology : Topology
     names : sequence of str, optional
         Other names for the HyperNodes, by index.
 

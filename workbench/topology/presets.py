@@ -17,10 +17,10 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.scenario import Scenario
 from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
 from workbench.topology.machines import MACHINES, machine, resource_of, with_degraded_links, with_noise
+from workbench.topology.preset_parameters import Parameter
 
 __all__ = [
     "PRESETS",
-    "Parameter",
     "Preset",
     "balanced",
     "generate",
@@ -34,71 +34,7 @@ __all__ = [
 ]
 
 Plan = tuple[Fabric, tuple[JobShape, ...]]
-
 DESIGN = "Volcano design document 'Network Topology Aware Scheduling'"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a preset of `workbench topology generate`.
-
-    Attributes
-    ----------
-    default : int, float, str or tuple of int
-        Its type is the type of the parameter.
-    meaning : str
-    low, high : float
-        Allowed range of numbers (of every number of a tuple), both ends included.
-    of_job : bool
-        It changes the jobs of the preset only, not the fabric.
-    """
-
-    default: int | float | str | tuple[int, ...]
-    meaning: str
-    low: float = 1
-    high: float = 200_000
-    of_job: bool = False
-
-    def read(self, name: str, given: Any) -> Any:
-        """Check a value given for the parameter `name`, or convert it from text as typed on a command line.
-
-        Raises InputError for a value of another type or out of range.
-        """
-        try:
-            value = self._convert(given)
-        except (TypeError, ValueError):
-            raise InputError(
-                "not a value of this parameter", source=name, got=repr(given), expected=self._kind
-            ) from None
-        numbers = value if isinstance(value, tuple) else () if isinstance(value, str) else (value,)
-        if isinstance(value, tuple) and not value:
-            raise InputError("an empty list", source=name, expected=self._kind)
-        if not all(self.low <= number <= self.high for number in numbers):
-            expected = f"{self.low:g} to {self.high:g}"
-            raise InputError("out of range", source=name, got=str(given), expected=expected)
-        return value
-
-    @property
-    def _kind(self) -> str:
-        if isinstance(self.default, tuple):
-            return "integers separated by commas, such as 4,4,2"
-        return {int: "an integer", float: "a number", str: "text"}[type(self.default)]
-
-    def _convert(self, given: Any) -> Any:
-        if isinstance(self.default, str):
-            return str(given)
-        if isinstance(self.default, float):
-            return float(given)
-        if isinstance(self.default, int):
-            return _integer(given)
-        parts = given.replace(",", " ").split() if isinstance(given, str) else given
-        return tuple(_integer(part) for part in parts)
-
-
-def _integer(given: Any) -> int:
-    if isinstance(given, bool) or (not isinstance(given, str) and given != int(given)):
-        raise ValueError
-    return int(given)
 
 
 @dataclass(frozen=True)
@@ -107,7 +43,6 @@ class Preset:
 
     Attributes
     ----------
-    name, meaning, origin : str
     parameters : mapping of str to Parameter
     plan : callable
         Function that takes the parameters by name and returns the fabric and the jobs on it.
@@ -275,7 +210,6 @@ def _gpu_node(gpus: int) -> NodeShape:
 
 
 _GPUS = Parameter(8, "GPUs per node", high=1024)
-
 #: The presets by name, in the order in which they are shown.
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset

@@ -28,7 +28,6 @@ class BegunDrawing(NamedTuple):
 
     Attributes
     ----------
-    draft : Draft
     text : HyperNodeText
         The HyperNodes as YAML.
     snapshot : ClusterSnapshot, optional

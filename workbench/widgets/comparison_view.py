@@ -52,7 +52,6 @@ def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> 
 
     Parameters
     ----------
-    comparison : Comparison
     plan : DrawingPlan, optional
         The layout of the pictures; None: it is computed.
     """
@@ -85,7 +84,6 @@ def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> D
 
     Parameters
     ----------
-    comparison : Comparison
     before : DrawingPlan, optional
         The layout of an earlier comparison, from which unchanged parts are copied.
     """
@@ -183,7 +181,6 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Drawing
 
     Parameters
     ----------
-    comparison : Comparison
     policy : int
         Index of the policy's row in the comparison.
     steps : int
@@ -203,9 +200,7 @@ def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupanc
 
     Parameters
     ----------
-    comparison : Comparison
-    policy : int
-    steps : int
+    policy, steps : int
     """
     placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
     return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs], comparison.gangs)

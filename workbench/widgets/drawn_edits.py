@@ -31,7 +31,6 @@ def drawn_changes(draft: Draft, edits: Sequence[Edit]) -> list[Change]:
     ----------
     draft : Draft
         Not changed.
-    edits : sequence of Edit
 
     Raises
     ------

@@ -181,7 +181,6 @@ class TopologyEditor(Panel):
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         names : collection of str, optional
             Nodes, or switches with all nodes under them, or RE2 patterns of whole names such as ``node-.*``; by default
             the selection on the page.
@@ -278,13 +277,7 @@ class TopologyEditor(Panel):
         return self.history.undo_label
 
     def check(self, edits: Sequence[Edit], case: EditedSession) -> None:
-        """Raise InputError if edits of the cluster (`workbench.evaluate.whatif`) cannot be made in the drawing.
-
-        Parameters
-        ----------
-        edits : sequence of Edit
-        case : EditedSession
-        """
+        """Raise InputError if edits of the cluster (`workbench.evaluate.whatif`) cannot be made in the drawing."""
         drawn_changes(self.draft.copy(), edits)
 
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:

@@ -9,7 +9,7 @@ from workbench.errors import InputError
 from workbench.objects.fields import shown
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.draft import Change, Draft
-from workbench.topology.draft_fixes import subject_of
+from workbench.topology.draft_objects import subject_of
 from workbench.topology.lint import lint
 from workbench.topology.presets import PRESETS
 from workbench.widgets.messages import page_words

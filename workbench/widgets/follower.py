@@ -114,7 +114,6 @@ class Replay:
 
     Parameters
     ----------
-    recording : Recording
     name : str
         Name of the file.
     """

@@ -53,7 +53,6 @@ def hit_jobs(draft: Draft, before: ClusterSnapshot | None, ids: Collection[int] 
 
     Parameters
     ----------
-    draft : Draft
     before : ClusterSnapshot, optional
         The cluster that is drawn, for its running pods; None: nothing runs.
     ids : collection of int, optional

@@ -118,7 +118,6 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
 
     Parameters
     ----------
-    question : Question
     gpus : list of int
         The GPUs that were clicked.
     how : {"free", "require", "avoid"}
@@ -214,7 +213,6 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 
     Parameters
     ----------
-    best : BestGpus
     choices : tuple of PolicyChoice
     name : str
         Name of the set, as in `Question.shown`.
@@ -230,9 +228,6 @@ def matrix_view(
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
-    question : Question
-    best : BestGpus
     choices : tuple of PolicyChoice
     """
     name, gpus = shown_set(best, choices, question.shown)
@@ -273,7 +268,6 @@ def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
 
     Parameters
     ----------
-    matrix : BandwidthMatrix
     i, j : int
         GPUs, checked because they come from the page.
 

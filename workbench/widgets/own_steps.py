@@ -42,7 +42,6 @@ class OwnSteps:
         Parameters
         ----------
         label : str
-        edits : sequence of Edit
         case : EditedSession
             The session of the comparison.
         beside : Beside

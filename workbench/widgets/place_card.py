@@ -24,13 +24,7 @@ _LISTED = 6
 
 
 class PictureWalk:
-    """The places of a picture, and how to walk from one to another.
-
-    Parameters
-    ----------
-    topology : Topology
-    layout : Layout
-    """
+    """The places of a picture, and how to walk from one to another."""
 
     def __init__(self, topology: Topology, layout: Layout) -> None:
         self._nodes: dict[str, tuple[int, ...]] = {}
@@ -99,7 +93,6 @@ def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot,
         Name of the HyperNode, or label of the square.
     walk : PictureWalk
         The places of the picture.
-    snapshot : ClusterSnapshot
     who : Occupancy
         The jobs on the nodes.
     """

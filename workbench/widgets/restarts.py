@@ -35,8 +35,6 @@ class LostJobRestarts:
 
     Parameters
     ----------
-    editor : TopologyEditor
-    comparer : PlacementComparer
     objects : callable
         Reads the objects of the cluster that was drawn, which say how its running jobs were written.
     """
@@ -89,7 +87,6 @@ def restart_table(
 
     Parameters
     ----------
-    hits : sequence of HitJob
     gangs : mapping of str to Gang
         The running jobs as if none of their pods had a node, by ``namespace/name``; a job that is missing has no row.
     snapshot : ClusterSnapshot

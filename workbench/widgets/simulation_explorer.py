@@ -264,10 +264,6 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
 class SimulationCharts(Panel):
     """The charts of an explorer, whose page asks it to name jobs and to show instants.
 
-    Parameters
-    ----------
-    explorer : SimulationExplorer
-
     Attributes
     ----------
     charts : list of dict

@@ -74,7 +74,6 @@ def try_fix(fix: JobFix, case: EditedSession, text: str, typed: Collection[str])
 
     Parameters
     ----------
-    fix : JobFix
     case : EditedSession
         The session of the comparison.
     text : str
@@ -105,10 +104,8 @@ def fix_record(
 
     Parameters
     ----------
-    report : FixReport
     case, text, typed
         As for `try_fix`.
-    steps : ClusterSteps
     """
     return {
         "headline": report.headline,

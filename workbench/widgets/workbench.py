@@ -15,12 +15,7 @@ from workbench.evaluate.compare import Comparison
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.job_text import load_with_job_text
 from workbench.formats.load import load_objects
-from workbench.formats.scenario_file import (
-    ScenarioFile,
-    parse_scenario,
-    read_scenario,
-    scenario_text,
-)
+from workbench.formats.scenario_file import ScenarioFile, parse_scenario, read_scenario, scenario_text
 from workbench.formats.whole_file import write_whole
 from workbench.model.gang import Gang
 from workbench.model.scenario import Scenario
@@ -45,10 +40,8 @@ class _Begun(NamedTuple):
 
     Attributes
     ----------
-    content : ScenarioFile
     given : Scenario, optional
         The scenario as a value, if there is one.
-    drawing : BegunDrawing
     follower : Follower or Replay, optional
         Of the live cluster, or the recording of one, that the scenario is the first moment of.
     objects : callable, optional
@@ -89,13 +82,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
 
     Attributes
     ----------
-    editor : TopologyEditor
     matrices : MatrixLoader
         Its button "assign" gives the loaded matrix to the nodes selected in the editor.
-    comparer : PlacementComparer
     comparison : Comparison, optional
         The result that the page shows.
-    gangs : tuple of Gang
     snapshot : ClusterSnapshot
         The cluster and the jobs that the page shows.
 

@@ -9,7 +9,7 @@ from typing import Any
 import workbench
 from tests.conformance.registry import Runners
 from tests.conformance.runners import gpu_field, koordinator_devices, koordinator_document, koordinator_network
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 
 RUNNERS = Runners("gpu")
 gpu_field.register(RUNNERS)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.registry import Runners
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.subsets import enumerate_masks, masks_of_words
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.ascend910 import RING_ORDER, node_priority

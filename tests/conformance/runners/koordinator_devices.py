@@ -20,7 +20,7 @@ from tests.reference.koordinator_devices import (
     VfGroup,
     choose_devices,
 )
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.policies.koordinator.partition_policy import HOPPER_TABLE
 
 __all__ = ["register"]

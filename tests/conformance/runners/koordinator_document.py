@@ -13,7 +13,7 @@ from tests.conformance.registry import Runners
 from tests.fabrics import snapshot
 from workbench.jobs.pods import gangs_of_lone_pods
 from workbench.jobs.roles import Priorities
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment

@@ -10,7 +10,6 @@ from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds
 from tests.conformance.runners.volcano_jobs_plugins import Objects, done
 from workbench.jobs.frameworks.registry import on_job_delete
-from workbench.jobs.lifecycle.actions import Action, CreatePod, DeletePod, DeletePodGroup, RunHooks
 from workbench.jobs.lifecycle.counts import with_phase
 from workbench.jobs.lifecycle.dependencies import is_met, is_ready
 from workbench.jobs.lifecycle.events import (
@@ -24,7 +23,15 @@ from workbench.jobs.lifecycle.kill import kill_job, kill_target
 from workbench.jobs.lifecycle.next_status import next_status
 from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
 from workbench.jobs.lifecycle.phases import after_work
-from workbench.jobs.lifecycle.request import JobRequest, answer_to
+from workbench.jobs.lifecycle.request import (
+    Action,
+    CreatePod,
+    DeletePod,
+    DeletePodGroup,
+    JobRequest,
+    RunHooks,
+    answer_to,
+)
 from workbench.jobs.lifecycle.sync import missing_claim
 from workbench.objects.job import Job, Task, read_job
 from workbench.objects.job_status import JobStatus, read_job_status

@@ -14,7 +14,8 @@ from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
 from tests.fabrics import snapshot as fabric
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
+from workbench.kernels.dry_run_values import Counts, DomainTotals
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
@@ -30,7 +31,7 @@ from workbench.policies.parameters import NoParameters, read_parameters
 from workbench.policies.volcano.parts.plugins import score_parameters
 from workbench.policies.volcano.parts.scores import best, topology_scores_1_13
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
-from workbench.policies.volcano.v1_13.record import read_record, to_score
+from workbench.policies.volcano.v1_13.hard_search import read_record, to_score
 from workbench.policies.volcano.v1_15.constraints import limits_of
 from workbench.policies.volcano.v1_15.hypernode_scores import (
     HyperNodeParameters,

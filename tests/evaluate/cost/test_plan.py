@@ -18,8 +18,8 @@ from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
 from workbench.policies.registry import get_policy
+from workbench.report.comparison_tables import comparison_tables
 from workbench.report.html import report_html
-from workbench.report.tables import comparison_tables
 
 SNAPSHOT = snapshot_of(document_tree())
 GANG = gang_of("a", 4)

@@ -11,7 +11,7 @@ from tests.cli.conftest import cluster_yaml, job_yaml
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
-from workbench.evaluate.whatif.job_edits import FewerReplicas, LowerMinimum, minimum_name
+from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, minimum_name
 from workbench.formats.load import load
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement

@@ -11,16 +11,9 @@ from tests.formats.edit_manifests.test_job_edits import TIER, read
 from tests.formats.same_scenario import gang_parts, snapshot_parts
 from workbench.evaluate.whatif.cluster_edits import AddNodes, Finish, MakeReady, RemoveTaint, Uncordon
 from workbench.evaluate.whatif.edit import Edit, EditedSession
-from workbench.evaluate.whatif.job_edits import (
-    AllowTier,
-    ChangeSelector,
-    DropAffinity,
-    FewerReplicas,
-    LowerMinimum,
-    RaisePriority,
-    Tolerate,
-)
+from workbench.evaluate.whatif.job_edits import AllowTier, ChangeSelector, DropAffinity, RaisePriority, Tolerate
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
+from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum
 from workbench.formats.edit_manifests.apply import apply_edits
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role

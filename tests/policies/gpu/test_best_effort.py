@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a
 from tests.reference.best_effort import best_effort
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.mapa_machines import MAPA_MACHINES, summit
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus
 from workbench.policies.gpu.mapa import predicted_bandwidth_gb_s

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a
-from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.gpu_sets import indices_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.fabrics import document_tree, snapshot
 from workbench.model.topology import TOP
-from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
+from workbench.policies.volcano.v1_13.hard_search import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 
 TOPOLOGY = document_tree().topology
 

@@ -14,9 +14,10 @@ import pytest
 
 from tests.fabrics import RESOURCES, snapshot
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.dry_run_values import Counts
+from workbench.kernels.dry_runs import DryRuns
 from workbench.policies.volcano.parts.scores import NodeOrderParameters, score_weights, topology_scores_1_13
-from workbench.policies.volcano.v1_13.record import read_record, to_score
+from workbench.policies.volcano.v1_13.hard_search import read_record, to_score
 
 NODES = [f"{leaf}-n{i}" for leaf in ("s3", "s4", "s5", "s6") for i in (1, 2)]
 TREE = [

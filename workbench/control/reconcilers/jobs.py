@@ -15,19 +15,22 @@ from workbench.errors import InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.jobs.frameworks.registry import JobOutcome, on_job_add, on_job_delete, on_job_update, on_pod_create
-from workbench.jobs.lifecycle.actions import (
-    Action,
-    CreatePod,
-    DeletePod,
-    DeletePodGroup,
-    KeepPodGroup,
-    RecordEvent,
-    RunHooks,
-)
 from workbench.jobs.lifecycle.events import job_request
 from workbench.jobs.lifecycle.next_status import NextStep, next_status
 from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
-from workbench.jobs.lifecycle.request import SYNC, Delayed, JobRequest, answer_to
+from workbench.jobs.lifecycle.request import (
+    SYNC,
+    Action,
+    CreatePod,
+    Delayed,
+    DeletePod,
+    DeletePodGroup,
+    JobRequest,
+    KeepPodGroup,
+    RecordEvent,
+    RunHooks,
+    answer_to,
+)
 from workbench.jobs.pod_group_of_job import pod_group_of_job, updated_pod_group
 from workbench.jobs.roles import Priorities
 from workbench.jobs.stored_job import as_stored, claims_of

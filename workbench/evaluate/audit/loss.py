@@ -50,7 +50,6 @@ def meeting_place(topology: Topology, nodes: npt.NDArray[np.int32]) -> MeetingPl
 
     Parameters
     ----------
-    topology : Topology
     nodes : ndarray of shape (p,), int32
         A node's index per pod; -1 for a node outside the topology, with which everything meets in the whole cluster.
 
@@ -70,7 +69,6 @@ def pairs_beyond(topology: Topology, nodes: npt.NDArray[np.int32], tier: int) ->
 
     Parameters
     ----------
-    topology : Topology
     nodes : ndarray of shape (p,), int32
         A node's index per pod; -1 for a node outside the topology, which meets every other pod's in the whole cluster.
     tier : int

@@ -40,8 +40,6 @@ class Audit:
 
     Attributes
     ----------
-    gang : Gang
-    policy : str
     verdict, observed_verdict : {"placed", "pending", "not tried"}
         What the policy says, and what the cluster did; only the latter may be "not tried".
     pods, observed_pods : int
@@ -142,14 +140,9 @@ def audit(
         Position of the gang in `gangs`.
     observed : mapping of str to str or None
         Node of each of its pods; a node that the snapshot does not have counts as one outside all HyperNodes.
-    policy : Policy
     equal_places : bool
         Count another HyperNode of the tier that the policy reaches as agreement, even if its rules exclude it now; they
         may have allowed it when the decision was made.
-
-    Returns
-    -------
-    Audit
 
     Notes
     -----
@@ -170,11 +163,9 @@ def audit_waiting(
     ----------
     gangs : sequence of Gang
         All gangs that wait.
-    snapshot : ClusterSnapshot
     tried : sequence of bool
         Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
         come to it yet, and nothing differs.
-    policy : Policy
 
     Returns
     -------

@@ -13,8 +13,7 @@ Examples
 
 from workbench.evaluate.contention.fabric import ROUTES, Cable, RoutedFabric, Routes, TierLinks
 from workbench.evaluate.contention.shared_network import PHASES, Network, Phases, SharedLinks, StepTimes
-from workbench.evaluate.contention.traffic import JobTraffic, gpus_by_rank, job_traffic
-from workbench.evaluate.contention.training_step import TrainingStep
+from workbench.evaluate.contention.traffic import JobTraffic, TrainingStep, gpus_by_rank, job_traffic
 from workbench.kernels.fair_rates import fair_rates
 
 __all__ = [

@@ -74,14 +74,12 @@ class RoutedFabric(Value):
 
     Attributes
     ----------
-    topology : Topology
     gpus : tuple of int
         GPUs of each node.
     card_gb_s : float
         GB/s per GPU, one direction, of a node's network cards.
     tiers : mapping of int to TierLinks
         Every tier that has more than one HyperNode, or leaves a node out.
-    rails : int
     routes : {"hashed", "static", "spread"}
         ``hashed``: a hash of the job, the two nodes, the rail and `seed` draws one of the cables, as equal-cost
         multipath does. ``static``: the receiving node decides, d mod k in the lowest tier, (d div k) mod k' in the
@@ -140,7 +138,6 @@ class RoutedFabric(Value):
 
         Parameters
         ----------
-        snapshot : ClusterSnapshot
         card_gb_s : float
         tiers : mapping of int to TierLinks
         rails : int

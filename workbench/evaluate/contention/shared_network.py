@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
 from workbench.evaluate.contention.fabric import RoutedFabric
-from workbench.evaluate.contention.traffic import JobTraffic, job_traffic
-from workbench.evaluate.contention.training_step import TrainingStep
+from workbench.evaluate.contention.traffic import JobTraffic, TrainingStep, job_traffic
 from workbench.kernels.fair_rates import fair_rates
 from workbench.model.placement import Placement
 from workbench.model.value import Value, Working
@@ -30,7 +29,6 @@ class Network(Value):
 
     Attributes
     ----------
-    fabric : RoutedFabric
     phases : {"together", "interleaved"}
         The two ends of what the phases of jobs do. ``together``: whenever a job sends, so do all others, and a step is
         its compute and its traffic at that rate. ``interleaved``: jobs send while others compute, as far as the links
@@ -84,10 +82,6 @@ class SharedLinks(Working):
     The flows of a job run in lock-step, as those of a ring do: the slowest link that it crosses sets the rate of all of
     them. Links are shared max-min fairly, flow by flow.
 
-    Parameters
-    ----------
-    network : Network
-
     Notes
     -----
     A change costs the jobs that share links with those that changed, directly or over others; links that one job has
@@ -109,8 +103,6 @@ class SharedLinks(Working):
         ----------
         job : int
             Number of the job; not one that is on the network.
-        placement : Placement
-        step : TrainingStep
 
         Raises
         ------

@@ -1,19 +1,65 @@
-"""`job_traffic`: GB per training step that a placed job puts on each link of a fabric."""
+"""`job_traffic`: GB per training step that a placed job puts on each link of a fabric.
+
+`TrainingStep`: what a job computes and sends in each step, whatever its placement.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.contention.fabric import RoutedFabric
-from workbench.evaluate.contention.training_step import TrainingStep
+from workbench.evaluate.cost.checks import not_negative
+from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel, exchanges
+from workbench.evaluate.cost.step_time import PipelineStep
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
+from workbench.model.value import Value
 
-__all__ = ["JobTraffic", "gpus_by_rank", "job_traffic"]
+__all__ = ["JobTraffic", "TrainingStep", "gpus_by_rank", "job_traffic"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingStep(Value):
+    """Compute and traffic of one step; steps follow each other for as long as the job runs.
+
+    Attributes
+    ----------
+    compute_s : float
+        Seconds without traffic between nodes.
+    sent_gb : mapping of str to float
+        GB that one rank sends in a step, by kind of parallelism as for `ParallelShape.groups`. Without a shape the one
+        kind is ``data``.
+    shape : ParallelShape, optional
+        None: every GPU is a data-parallel rank.
+    """
+
+    compute_s: float
+    sent_gb: Mapping[str, float] = field(default_factory=dict)
+    shape: ParallelShape | None = None
+
+    def __post_init__(self) -> None:
+        not_negative(self.compute_s, "compute_s")
+        for kind, gb in self.sent_gb.items():
+            not_negative(gb, f"GB sent, {kind}")
+
+    @classmethod
+    def of(cls, shape: ParallelShape, model: TrainingModel) -> TrainingStep:
+        """The step of a model that is cut in this shape, its compute with the bubbles of the pipeline.
+
+        Parameters
+        ----------
+        model : TrainingModel
+            With `forward_s` and `backward_s`, else a step is communication only.
+        """
+        step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s, model.interleave)
+        sent = {each.kind: each.bytes_per_rank / 1e9 for each in exchanges(shape, model)}
+        return cls(step.time(overlapped=False).step_s, sent, shape)
+
 
 Longs = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -43,10 +89,6 @@ def gpus_by_rank(placement: Placement) -> tuple[Longs, Longs]:
 
     Pods that were left out, beyond the minimum, have none. Where the placement does not say which GPUs a pod holds, the
     pods of a node count as holding its GPUs from the lowest on.
-
-    Parameters
-    ----------
-    placement : Placement
 
     Returns
     -------
@@ -86,9 +128,6 @@ def job_traffic(
 
     Parameters
     ----------
-    fabric : RoutedFabric
-    placement : Placement
-    step : TrainingStep
     job : int
         Number of the job, for the routes.
     broken : frozenset of int

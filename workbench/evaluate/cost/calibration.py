@@ -79,7 +79,6 @@ class BlockFit:
 
     Attributes
     ----------
-    block : CollectiveBlock
     alpha_s : float
         Seconds of the smallest messages.
     bandwidth_gb_s : float
@@ -144,7 +143,6 @@ class RackFit:
 
     Attributes
     ----------
-    collective : str
     efficiency : float
         Bus bandwidth of large messages over two racks, as a multiple of the nominal GB/s per GPU between racks. Above 1
         where few of the bytes cross the border, as in an all-reduce that racks do first.
@@ -170,12 +168,8 @@ class Calibration(Value):
 
     Attributes
     ----------
-    name : str
     sources : tuple of str
         Origin of the measurements.
-    systems : tuple of GpuSystem
-    blocks : tuple of BlockFit
-    racks : tuple of RackFit
     """
 
     name: str

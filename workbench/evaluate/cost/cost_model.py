@@ -68,10 +68,8 @@ class CostModel:
 
     Attributes
     ----------
-    calibration : Calibration
     machine : str
         A machine of the calibration.
-    topology : Topology
     tier_gb_s : mapping of int to float
         GB/s per GPU, one direction, that the links above a HyperNode of each tier give, if all GPUs below it send at
         once. Tiers that no priced group crosses need none.

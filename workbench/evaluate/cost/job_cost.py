@@ -44,7 +44,6 @@ class PartCost:
 
     Attributes
     ----------
-    exchange : Exchange
     ranks, nodes : int
         Ranks of a group, and nodes of the slowest group.
     basis : str
@@ -72,7 +71,6 @@ class TierCost:
 
     Attributes
     ----------
-    tier : int
     hypernodes : int
         HyperNodes of this tier that hold GPUs of the job.
     gb_s : float
@@ -93,15 +91,12 @@ class JobCost:
 
     Attributes
     ----------
-    job : str
-    shape : ParallelShape
     machine, calibration : str
         The machine that all nodes count as, and the name of the calibration.
     sources : tuple of str
         Origin of the calibration.
     nodes : int
         Nodes with a GPU of the job.
-    parts : tuple of PartCost
     tiers : tuple of TierCost
         Tiers of which the job uses more than one HyperNode, closest first.
     hidden, exposed : Interval
@@ -111,7 +106,6 @@ class JobCost:
         A step with compute, likewise; None if no compute time is known.
     sent_gb : float
         GB that a rank sends per step.
-    left_out : tuple of str
     """
 
     job: str
@@ -188,10 +182,6 @@ class JobCost:
 def nodes_by_rank(placement: Placement) -> Longs:
     """Node of each GPU of a placed job: pods in the order of their ranks, each with its GPUs in a row.
 
-    Parameters
-    ----------
-    placement : Placement
-
     Raises
     ------
     InputError
@@ -218,13 +208,6 @@ def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel,
         Name, for the result.
     nodes : ndarray of shape (GPUs,), int64
         Node of each GPU in the order of ranks, as of `nodes_by_rank`.
-    shape : ParallelShape
-    model : TrainingModel
-    costs : CostModel
-
-    Returns
-    -------
-    JobCost
 
     Raises
     ------

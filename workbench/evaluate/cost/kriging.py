@@ -119,7 +119,6 @@ def expected_log_time(block: CollectiveBlock, domains: int, size: float) -> floa
 
     Parameters
     ----------
-    block : CollectiveBlock
     domains : int
         NVLink domains that the ranks span.
     size : float
@@ -148,7 +147,6 @@ def points(
     ----------
     blocks, sizes : sequence
         Of equal length; bytes.
-    systems : sequence of GpuSystem
     names : dict of str to int
         Numbers of the names met so far; grows. Points are comparable if they were made with one dict.
     """
@@ -182,11 +180,6 @@ def points(
 
 def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats:
     """Covariance of the deviations at two lists of points.
-
-    Parameters
-    ----------
-    a, b : Points
-    weights : KernelWeights
 
     Returns
     -------

@@ -46,13 +46,6 @@ class LeastCost(Policy):
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place a gang as the policy does whose placement costs least; refuse it as the first one does.
 
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-        recorder : Recorder, optional
-            Receives what the chosen policy considers.
-
         Raises
         ------
         InputError

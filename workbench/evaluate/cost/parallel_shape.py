@@ -243,11 +243,6 @@ class Exchange:
 def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...]:
     """The communication of one training step (docs/cost.md has the table).
 
-    Parameters
-    ----------
-    shape : ParallelShape
-    model : TrainingModel
-
     Returns
     -------
     tuple of Exchange

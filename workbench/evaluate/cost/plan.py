@@ -23,7 +23,6 @@ class CommunicationPlan(Value):
 
     Attributes
     ----------
-    calibration : Calibration
     machine : str
         Machine of the calibration that all nodes count as.
     jobs : mapping of str to (ParallelShape, TrainingModel)
@@ -49,10 +48,6 @@ class CommunicationPlan(Value):
     def check_speeds(self, placements: Iterable[Placement]) -> None:
         """Raise an error if a placement that has a price crosses a tier without a speed.
 
-        Parameters
-        ----------
-        placements : iterable of Placement
-
         Raises
         ------
         InputError
@@ -74,10 +69,6 @@ class CommunicationPlan(Value):
 
     def cost_of(self, placement: Placement) -> JobCost | None:
         """Cost of a placed job; None if its shape is not stated or a pod has no node.
-
-        Parameters
-        ----------
-        placement : Placement
 
         Raises
         ------

@@ -21,7 +21,6 @@ class StepTime:
         Bubble over the work of a stage (not over the step).
     dp_exposed_s : float
         Seconds of the data-parallel collective that nothing hides.
-    step_s : float
     """
 
     bubble_s: float

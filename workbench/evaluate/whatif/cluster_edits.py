@@ -26,16 +26,7 @@ from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import DomainSpec, Topology
 
-__all__ = [
-    "AddNodes",
-    "AwaitTermination",
-    "Finish",
-    "MakeReady",
-    "NodesEdit",
-    "RemoveTaint",
-    "Uncordon",
-    "pod_subject",
-]
+__all__ = ["AddNodes", "AwaitTermination", "Finish", "MakeReady", "NodesEdit", "RemoveTaint", "Uncordon", "pod_subject"]
 
 
 @dataclass(frozen=True)

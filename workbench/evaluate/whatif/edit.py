@@ -28,7 +28,6 @@ class EditedSession(Value):
     ----------
     gangs : tuple of Gang
         All gangs of the session.
-    snapshot : ClusterSnapshot
     job : str
         ``namespace/name`` of the job in question.
     """

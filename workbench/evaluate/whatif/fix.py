@@ -11,7 +11,8 @@ from workbench.evaluate.switch_sharing import after_session
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
 from workbench.evaluate.whatif.effect import Effect
-from workbench.evaluate.whatif.families import Family, One, families
+from workbench.evaluate.whatif.families import families
+from workbench.evaluate.whatif.family import Family, One
 from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw

@@ -24,7 +24,6 @@ def new_nodes(trials: EditTrials, refusal: Refusal) -> list[AddNodes]:
 
     Parameters
     ----------
-    trials : EditTrials
     refusal : Refusal
         Refusal of the pending job.
     """

@@ -24,7 +24,6 @@ class QueueAmounts(Edit):
 
     Attributes
     ----------
-    queue : str
     field : {"capability", "deserved", "guarantee"}
     old, new : Amounts
         The resources that change, before and after.
@@ -88,13 +87,7 @@ def _with_queue(case: EditedSession, queue: Queue) -> EditedSession:
 
 @dataclass(frozen=True)
 class QueueWeight(Edit):
-    """Raise the weight of a queue, and with it the share of the cluster that it deserves (plugin proportion).
-
-    Attributes
-    ----------
-    queue : str
-    old, new : int
-    """
+    """Raise the weight of a queue, and with it the share of the cluster that it deserves (plugin proportion)."""
 
     queue: str
     old: int

@@ -39,8 +39,6 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], *, tried_alone: bo
 
     Parameters
     ----------
-    edits : sequence of Edit
-    others : sequence of Effect
     tried_alone : bool
         The job was tried by itself after its session, so that effects on jobs that wait are unknown.
     """
@@ -119,7 +117,6 @@ def cause_text(
     ----------
     edits : sequence of Edit
         The first fix; empty: none was found.
-    refusal : Refusal
     nearest : NearestMiss or None
         HyperNode that comes closest to holding the job, with less room than it needs.
     base : EditOutcome

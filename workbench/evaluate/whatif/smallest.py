@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
-from workbench.evaluate.whatif.families import Family
+from workbench.evaluate.whatif.family import Family
 from workbench.evaluate.whatif.trials import EditTrials
 
 __all__ = ["FixSearch"]
@@ -30,7 +30,6 @@ class FixSearch:
 
     Parameters
     ----------
-    trials : EditTrials
     families : sequence of Family
         In the order of preference: earlier ones are better.
     exhaustive : bool

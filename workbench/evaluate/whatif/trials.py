@@ -49,7 +49,6 @@ class EditTrials:
 
     Parameters
     ----------
-    policy : Policy
     gangs : sequence of Gang
         All gangs of the session.
     snapshot : ClusterSnapshot

@@ -119,12 +119,10 @@ def earliest_starts(
 
     Parameters
     ----------
-    policy : Policy
     gangs : sequence of Gang
         All gangs of the session.
     snapshot : ClusterSnapshot
         The cluster now.
-    times : RunTimes
     progress : callable, optional
         Called with the seconds from now at every session.
 

@@ -24,7 +24,6 @@ def change_job(manifests: ManifestSet, job: JobObjects, change: Callable[[Manife
 
     Parameters
     ----------
-    manifests : ManifestSet
     job : JobObjects
         Of the kind Job.
     change : callable
@@ -77,7 +76,6 @@ def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str =
 
     Parameters
     ----------
-    manifests : ManifestSet
     job : JobObjects
         Of the kind PodGroup.
     by : int

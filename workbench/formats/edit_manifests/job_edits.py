@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.errors import InputError
@@ -19,7 +19,16 @@ from workbench.objects.fields import shown
 from workbench.objects.job import read_job
 from workbench.objects.topology_spec import HIGHEST_TIER_ANNOTATION, constraint_from_annotations
 
-__all__ = ["change_dependency", "change_min_available", "change_priority", "change_replicas", "raise_tier"]
+__all__ = [
+    "Edit",
+    "annotated",
+    "change_min_available",
+    "change_replicas",
+    "raise_tier",
+    "role_prefix",
+    "tasks_of",
+    "whole_number_of",
+]
 
 Edit = Mapping[str, Any]
 
@@ -36,7 +45,7 @@ def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     edit : mapping
         The key ``to`` has the new tier.
     """
-    to = _number(edit, "to")
+    to = whole_number_of(edit, "to")
     names = _tiers_by_name(manifests)
     found = False
     if job.kind == "HyperJob" and job.owner is not None:
@@ -51,7 +60,7 @@ def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
         found = _raise(spec, to, names) or found
         for policy in spec.get("subGroupPolicy") or ():
             found = _raise(policy, to, names) or found
-    for data in _annotated(manifests, job):
+    for data in annotated(manifests, job):
         annotations = child_map(data, "metadata").get("annotations") or {}
         constraint = constraint_from_annotations(annotations)
         if constraint is not None and constraint.mode == "hard":
@@ -99,7 +108,7 @@ def _tiers_by_name(manifests: ManifestSet) -> dict[str, int]:
     return found
 
 
-def _annotated(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
+def annotated(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
     """What gives a job without a Volcano Job its annotations: the template of a Deployment, or the pods themselves."""
     if job.kind == "Deployment" and job.owner is not None:
         yield child_map(manifests.change(job.owner), "spec", "template")
@@ -123,12 +132,12 @@ def change_min_available(manifests: ManifestSet, job: JobObjects, edit: Edit) ->
     edit : mapping
         The key ``to`` has the new minimum.
     """
-    to = _number(edit, "to")
+    to = whole_number_of(edit, "to")
     roles: Mapping[str, int] = edit.get("roles") or {}
 
     def change(spec: Manifest) -> None:
         spec["minAvailable"] = to
-        for name, task in _tasks(spec):
+        for name, task in tasks_of(spec):
             if name in roles:
                 task["minAvailable"] = roles[name]
 
@@ -175,7 +184,7 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     edit : mapping
         The key ``role`` has the role's name, ``from`` and ``to`` its number of pods before and after.
     """
-    by, role = _number(edit, "from") - _number(edit, "to"), str(edit.get("role") or "")
+    by, role = whole_number_of(edit, "from") - whole_number_of(edit, "to"), str(edit.get("role") or "")
     if by <= 0:
         raise InputError("the role does not become smaller", got=f"{edit.get('from')} to {edit.get('to')}")
     if job.kind in ("Job", "HyperJob"):
@@ -232,13 +241,13 @@ def _shrink_jobs(manifests: ManifestSet, job: JobObjects, role: str, by: int) ->
     found = False
     waiting = job.jobs_that_wait(manifests)
     for one in waiting:
-        prefix = _role_prefix(job, one.key.partition("/")[2])
+        prefix = role_prefix(job, one.key.partition("/")[2])
         if role.startswith(prefix) and _has_task(manifests, one, role.removeprefix(prefix)):
             _shrink_job(manifests, one, role.removeprefix(prefix), by)
             found = True
     if not found:
         for member, template in job.templates(manifests):
-            for name, _ in _tasks(template):
+            for name, _ in tasks_of(template):
                 # Roles of the Jobs of one entry differ in the number of the Job.
                 first, number = f"{member}-", role.removeprefix(f"{member}-").partition("-")
                 if role.startswith(first) and number[0].isdigit() and number[2] == name:
@@ -248,20 +257,20 @@ def _shrink_jobs(manifests: ManifestSet, job: JobObjects, role: str, by: int) ->
         raise InputError("no role of this name in the job", got=role)
 
 
-def _role_prefix(job: JobObjects, name: str) -> str:
+def role_prefix(job: JobObjects, name: str) -> str:
     """What the names of a Job's roles begin with in the gang: in that of a HyperJob the Job's own name."""
     return "" if job.kind == "Job" else f"{name.removeprefix(job.key.partition('/')[2] + '-')}-"
 
 
 def _has_task(manifests: ManifestSet, job: JobObjects, name: str) -> bool:
     assert job.owner is not None
-    return any(task == name for task, _ in _tasks(manifests.read(job.owner)["spec"]))
+    return any(task == name for task, _ in tasks_of(manifests.read(job.owner)["spec"]))
 
 
 def _shrink_job(manifests: ManifestSet, job: JobObjects, task: str, by: int) -> None:
     change_job(manifests, job, lambda spec: _shrink_task(spec, task, by, sum(pod.counts for pod in job.pods)))
     assert job.owner is not None
-    replicas = next(one.get("replicas", 1) for name, one in _tasks(manifests.read(job.owner)["spec"]) if name == task)
+    replicas = next(one.get("replicas", 1) for name, one in tasks_of(manifests.read(job.owner)["spec"]) if name == task)
     prefix = f"{job.key.partition('/')[2]}-{task}-"
     for pod, position in job.waiting_pods(manifests):
         index = pod.metadata.name.removeprefix(prefix)
@@ -282,7 +291,7 @@ def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
     started : int
         Pods of the Job that count already.
     """
-    task = next(task for called, task in _tasks(spec) if called == name)
+    task = next(task for called, task in tasks_of(spec) if called == name)
     least = lower_minimum(_min_available(spec), by, started)
     task["replicas"] = max((1 if task.get("replicas") is None else task["replicas"]) - by, 0)
     if not task["replicas"]:
@@ -308,107 +317,13 @@ def _min_available(spec: Manifest) -> int:
     return read_job({"metadata": {"name": "job"}, "spec": counts}).min_available
 
 
-def _tasks(spec: Manifest) -> Iterator[tuple[str, Manifest]]:
+def tasks_of(spec: Manifest) -> Iterator[tuple[str, Manifest]]:
     """Name and manifest of each task; one without a name is called as the loader calls it."""
     for i, task in enumerate(spec.get("tasks") or ()):
         yield task.get("name") or f"default{i}", task
 
 
-def change_dependency(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Set or drop the names that a task depends on.
-
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    job : JobObjects
-        The pending job.
-    edit : mapping
-        The key ``role`` has the task's role, ``to`` the names; without names, dependsOn is dropped.
-    """
-    to: Sequence[str] = edit.get("to") or ()
-    role = str(edit.get("role") or "")
-    found: list[bool] = []
-
-    def change(spec: Manifest, prefix: str) -> None:
-        for name, task in _tasks(spec):
-            if prefix + name == role and task.get("dependsOn"):
-                found.append(True)
-                if to:
-                    task["dependsOn"]["name"] = list(to)
-                else:
-                    del task["dependsOn"]
-
-    for one in job.jobs_that_wait(manifests):
-        prefix = _role_prefix(job, one.key.partition("/")[2])
-        change_job(manifests, one, lambda spec, prefix=prefix: change(spec, prefix))  # type: ignore[misc]
-    for member, template in job.templates(manifests):
-        number = role.removeprefix(f"{member}-").partition("-")[0]
-        change(template, f"{member}-{number}-")
-    if not found:
-        raise InputError("no task of this name with dependsOn in the job", got=role)
-
-
-def change_priority(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
-    """Give the job a PriorityClass of the wanted value, one of the input or a new one.
-
-    Pods of a Job or a PodGroup keep theirs: it orders the pods within the job. A job without either has the priority of
-    its pods.
-
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    job : JobObjects
-        The pending job.
-    edit : mapping
-        The key ``to`` has the new priority.
-    """
-    to = _number(edit, "to")
-    name = _priority_class(manifests, to)
-
-    def change(spec: Manifest) -> None:
-        spec["priorityClassName"] = name
-
-    for one in job.jobs_that_wait(manifests):
-        change_job(manifests, one, change)
-    for _, template in job.templates(manifests):
-        change(template)
-    if job.kind == "PodGroup":
-        if job.owner is None:
-            raise InputError("the PodGroup is not in the manifests", got=job.key)
-        change(child_map(manifests.change(job.owner), "spec"))
-    specs = [child_map(data, "spec") for data in _annotated(manifests, job)]
-    if job.kind == "Deployment":
-        specs += [child_map(manifests.change(position), "spec") for _, position in job.waiting_pods(manifests)]
-    for spec in specs:
-        spec.pop("priority", None)
-        change(spec)
-
-
-def _priority_class(manifests: ManifestSet, value: int) -> str:
-    """Name of a PriorityClass of this value, which is added if there is none."""
-    positions = [manifests.read(position) for position in manifests.each("PriorityClass")]
-    known = {str(data["metadata"]["name"]): data.get("value") for data in positions}
-    equal = sorted((name for name, number in known.items() if number == value), key=str.encode)
-    if equal:
-        return equal[0]
-    name = f"priority-{value}" if value >= 0 else f"priority-minus-{-value}"
-    while name in known:
-        name += "-new"
-    manifests.add(
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": name},
-            "value": value,
-            "globalDefault": False,
-        }
-    )
-    return name
-
-
-def _number(edit: Edit, key: str) -> int:
+def whole_number_of(edit: Edit, key: str) -> int:
     value = edit.get(key)
     if type(value) is not int:
         raise InputError("wrong type or value", where=key, got=shown(value), expected="a whole number")

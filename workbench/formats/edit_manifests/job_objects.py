@@ -94,7 +94,6 @@ def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> Job
 
     Parameters
     ----------
-    manifests : ManifestSet
     key : str
     whole : bool
         The job is taken away as a whole. False: a field of it is changed, which is not known for top owners.

@@ -57,7 +57,6 @@ def route_between(topology: Topology, a: str, b: str) -> list[str]:
 
     Parameters
     ----------
-    topology : Topology
     a, b : str
         Names of nodes.
 

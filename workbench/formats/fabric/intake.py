@@ -56,7 +56,6 @@ class Joined:
         ----------
         cluster : ClusterObjects
             Objects of the cluster, changed in place.
-        records : FabricRecords
         given : bool
             Whether the cluster's nodes come from manifests, so that the file adds no further nodes.
         """

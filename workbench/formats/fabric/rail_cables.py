@@ -26,8 +26,7 @@ def read_rail_cables(text: str, source: str) -> FabricRecords:
 
     Parameters
     ----------
-    text : str
-    source : str
+    text, source : str
 
     Returns
     -------

@@ -30,7 +30,6 @@ class Switch:
 
     Attributes
     ----------
-    name : str
     switches, nodes : str
         Host lists of the switches and of the nodes directly below the switch; empty: none.
     where : str
@@ -63,7 +62,6 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
 
     Parameters
     ----------
-    switches : sequence of Switch
     source : str
         Name of the file in errors.
     notes : sequence of Notice

@@ -12,14 +12,7 @@ from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
-from workbench.formats.fabric.slurm import (
-    SlurmBlock,
-    Switch,
-    block_records,
-    block_rows,
-    switch_records,
-    switch_rows,
-)
+from workbench.formats.fabric.slurm import SlurmBlock, Switch, block_records, block_rows, switch_records, switch_rows
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot

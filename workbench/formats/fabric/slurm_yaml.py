@@ -11,14 +11,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
-from workbench.formats.fabric.slurm import (
-    SlurmBlock,
-    Switch,
-    block_records,
-    block_rows,
-    switch_records,
-    switch_rows,
-)
+from workbench.formats.fabric.slurm import SlurmBlock, Switch, block_records, block_rows, switch_records, switch_rows
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.formats.yaml_events import read_yaml
 from workbench.model.notice import Notice

@@ -37,10 +37,6 @@ def smallest_cut(wiring: Wiring) -> Notice | None:
 
     Cables from a node to its switches are never cut, so nodes on the same switches stay together.
 
-    Parameters
-    ----------
-    wiring : Wiring
-
     Returns
     -------
     Notice or None

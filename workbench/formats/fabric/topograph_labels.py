@@ -51,10 +51,6 @@ _CLIQUE = "nvidia.com/gpu.clique"
 def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
     """Derive HyperNodes from topograph's node labels; None if no node has such labels.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-
     Returns
     -------
     FabricRecords or None

@@ -18,22 +18,9 @@ from workbench.model.switches import SwitchTable
 from workbench.objects.hypernode import make_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
-from workbench.objects.tor_node import (
-    TOR_NODE_CONFIG_MAP,
-    TorNodeTable,
-    as_payload,
-    parse_tor_node,
-)
+from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeTable, as_payload, parse_tor_node
 
-__all__ = [
-    "NPU",
-    "TOR_NODE",
-    "nodes_by_address",
-    "parse_tor_node",
-    "tor_config_map",
-    "tor_records",
-    "tor_table_of",
-]
+__all__ = ["NPU", "TOR_NODE", "nodes_by_address", "parse_tor_node", "tor_config_map", "tor_records", "tor_table_of"]
 
 #: Resource that a server's npu_count counts.
 NPU = "huawei.com/Ascend910"
@@ -72,7 +59,6 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
 
     Parameters
     ----------
-    table : TorNodeTable
     nodes : mapping of str to Node
         Nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes, named
         by their addresses, with their NPUs.

@@ -51,7 +51,6 @@ def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology:
 
     Parameters
     ----------
-    tors : TorNodeTable
     node_names : mapping of str to str
         Node of each server address; servers without one are unusable and left out.
     topology : Topology
@@ -103,7 +102,6 @@ def share_of(snapshot: ClusterSnapshot, owners: Mapping[str, str] = _NOBODY) -> 
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
     owners : mapping of str to str
         Name to publish for the gang of a running pod, by the gang's key; a gang without an entry is published by its
         own name.

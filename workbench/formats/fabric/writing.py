@@ -27,7 +27,6 @@ class TopologyShape:
 
     Attributes
     ----------
-    topology : Topology
     own : list of list of str
         For each HyperNode the nodes that are in none of its children, in byte order.
     children : list of list of int
@@ -86,7 +85,6 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
     shape : TopologyShape
         The topology of the snapshot as lists.
     keeps : frozenset of str

@@ -36,10 +36,6 @@ def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
     content : bytes, optional
         Content of the file if it has been read, because a pipe gives it only once; None: it is read.
 
-    Returns
-    -------
-    JobLog
-
     Raises
     ------
     InputError

@@ -143,7 +143,6 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
 
     Parameters
     ----------
-    lines : Lines
     header : int
         Index of the header's line.
     columns : sequence of str
@@ -246,10 +245,8 @@ def types_matrix(
 
     Parameters
     ----------
-    grid : Grid
     source : str
         Name of the file in errors.
-    speeds : LinkSpeeds
     absent : callable
         Function from a link type to the reason why it is no direct link, empty if it is one; a pair without a direct
         link gets the staging speed and is flagged.
@@ -302,7 +299,6 @@ def staged_links(
         The links as (from GPU, to GPU), ascending.
     n : int
         Number of GPUs.
-    speeds : LinkSpeeds
     """
     fact = f"{reason} {pairs_text(pairs, n)}"
     return SuspiciousLinks(code, tuple(pairs), f"{fact}: taken as {speeds.staging_gb_s:g} GB/s", fact)

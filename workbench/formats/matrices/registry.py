@@ -32,22 +32,6 @@ _LONGEST_LINE = 256 * MAX_GPUS
 
 _XML = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|system|topology)\b|\s*<!--")
 
-#: The first format that detects a text reads it; a plain table accepts everything.
-MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
-    HWLOC_XML,
-    NCCL_XML,
-    OWN_TABLE,
-    P2P_BANDWIDTH,
-    NVBANDWIDTH,
-    TRANSFERBENCH,
-    AMD_SMI,
-    ROCM_SMI,
-    NVIDIA_P2P,
-    NVIDIA_TOPO,
-    NPU_SMI,
-    TABLE,
-)
-
 #: Printouts of tools, several of which may be in one file.
 _PRINTOUTS: tuple[MatrixFormat, ...] = (
     P2P_BANDWIDTH,
@@ -59,6 +43,9 @@ _PRINTOUTS: tuple[MatrixFormat, ...] = (
     NVIDIA_TOPO,
     NPU_SMI,
 )
+
+#: The first format that detects a text reads it; a plain table accepts everything.
+MATRIX_FORMATS: tuple[MatrixFormat, ...] = (HWLOC_XML, NCCL_XML, OWN_TABLE, *_PRINTOUTS, TABLE)
 
 
 def detect_matrix_format(text: str) -> MatrixFormat:

@@ -110,8 +110,6 @@ class Plugin:
 
     Attributes
     ----------
-    name : str
-    flags : tuple of Flag
     inject : callable
         Hook that returns a new pod as Volcano's plugin changes it.
     extend_pod : callable

@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.pod_edits import with_annotation
-from workbench.jobs.task_pods import (
-    annotations_of,
-    index_from_label,
-    replicas_of_task,
-    spec_of,
-    task_key,
-    tasks_of,
-)
+from workbench.jobs.task_pods import annotations_of, index_from_label, replicas_of_task, spec_of, task_key, tasks_of
 from workbench.objects.flags import Flag
 
 __all__ = ["PLUGIN", "first_env_value"]

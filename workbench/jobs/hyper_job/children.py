@@ -13,14 +13,7 @@ from workbench.objects.fields import get_maps, get_text
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, ReplicatedJob
 from workbench.objects.metadata import Metadata
 
-__all__ = [
-    "HASH_LABEL",
-    "MEMBER_LABEL",
-    "job_of",
-    "kept_defaults",
-    "policy_of",
-    "template_hash",
-]
+__all__ = ["HASH_LABEL", "MEMBER_LABEL", "job_of", "kept_defaults", "policy_of", "template_hash"]
 
 MEMBER_LABEL = "volcano.sh/replicatedjob-name"
 HASH_LABEL = "volcano.sh/vcjob-template-spec-hash"
@@ -43,7 +36,6 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob, which becomes the owner.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """
@@ -76,7 +68,6 @@ def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob, which becomes the owner.
-    member : ReplicatedJob
     name : str
         Name of the Job.
     """

@@ -36,12 +36,10 @@ def join_hyper_jobs(
 
     Parameters
     ----------
-    cluster : ClusterObjects
     gangs : sequence of Gang
         Gangs of all objects, sorted by namespace and name.
     groups : mapping of str to PodGroup
         PodGroup of each Job that has one, by the Job's key.
-    priorities : Priorities
     others : OtherSchedulers
         Counts the HyperJobs left out because another scheduler places them.
 
@@ -126,7 +124,6 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
 
     Parameters
     ----------
-    hyper_job : HyperJob
     jobs : sequence of MemberJob
         Its Jobs in order; pods are numbered Job by Job.
 

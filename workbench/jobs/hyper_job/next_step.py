@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.jobs.hyper_job.children import (
-    HASH_LABEL,
-    job_of,
-    kept_defaults,
-    policy_of,
-    template_hash,
-)
+from workbench.jobs.hyper_job.children import HASH_LABEL, job_of, kept_defaults, policy_of, template_hash
 from workbench.jobs.hyper_job.status import hyper_job_status
 from workbench.objects.fields import get_map
 from workbench.objects.hyper_job import HYPER_JOB_LABEL, read_members

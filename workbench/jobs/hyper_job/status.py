@@ -29,8 +29,6 @@ def hyper_job_status(
     ----------
     data : mapping
         The HyperJob's manifest.
-    hyper_job : Metadata
-    members : sequence of ReplicatedJob
     jobs : sequence of mapping
         Manifests of the Jobs in its namespace; those with its labels count, whoever controls them.
     """

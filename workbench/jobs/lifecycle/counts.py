@@ -19,7 +19,6 @@ def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: 
 
     Parameters
     ----------
-    job : Job
     status : JobStatus
         Status before; everything but its counters stays.
     pods : iterable of PodState
@@ -54,7 +53,6 @@ def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
 
     Parameters
     ----------
-    status : JobStatus
     phase : str
     now : str
         Time of the transition, as Kubernetes writes it; empty: unknown.

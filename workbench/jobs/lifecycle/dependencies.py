@@ -17,7 +17,6 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
 
     Parameters
     ----------
-    job : Job
     task : Task
         The task whose pods would be created.
     pods : iterable of PodState
@@ -45,10 +44,8 @@ def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = T
 
     Parameters
     ----------
-    job : Job
     name : str
         Name of the task; a task that the Job does not have, which admission refuses, is never ready.
-    pods : iterable of PodState
     job_exists : bool
         Whether the Job still exists; if not, missing pods do not keep the task from being ready.
 

@@ -31,7 +31,6 @@ def job_request(
 
     Parameters
     ----------
-    job : Job
     before, after : PodState or GroupState, optional
         States before and after the change; None before: created; None after: deleted.
     pods : iterable of PodState
@@ -88,7 +87,6 @@ def event_of_update(before: PodState, after: PodState, completed: bool = False, 
 
     Parameters
     ----------
-    before, after : PodState
     completed, failed : bool
         Results of `is_task_completed` and `is_task_failed` for the pod's task.
     """

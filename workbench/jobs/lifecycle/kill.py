@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.jobs.lifecycle.actions import Action, DeletePod, DeletePodGroup, RunHooks
 from workbench.jobs.lifecycle.counts import counted
 from workbench.jobs.lifecycle.observed import Observed, PodState
-from workbench.jobs.lifecycle.request import JobRequest
+from workbench.jobs.lifecycle.request import Action, DeletePod, DeletePodGroup, JobRequest, RunHooks
 from workbench.objects.job import Job
 from workbench.objects.job_status import JobStatus
 
@@ -21,7 +20,6 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
     Parameters
     ----------
-    job : Job
     observed : Observed
         Observed state of the Job.
     keep_finished : bool
@@ -42,7 +40,6 @@ def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) 
 
     Parameters
     ----------
-    job : Job
     observed : Observed
         Observed state of the Job.
     action : str

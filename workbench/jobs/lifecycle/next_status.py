@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.jobs.lifecycle.actions import Action
 from workbench.jobs.lifecycle.kill import kill_job, kill_target
 from workbench.jobs.lifecycle.observed import Observed
 from workbench.jobs.lifecycle.phases import after_work, keeps_finished, work_of
-from workbench.jobs.lifecycle.request import Delayed, JobRequest, after_action, after_event, answer_to, with_delayed
+from workbench.jobs.lifecycle.request import (
+    Action,
+    Delayed,
+    JobRequest,
+    after_action,
+    after_event,
+    answer_to,
+    with_delayed,
+)
 from workbench.jobs.lifecycle.sync import sync_job
 from workbench.objects.job import Job, read_job
 from workbench.objects.job_status import JobStatus
@@ -26,7 +33,6 @@ class NextStep:
     ----------
     action : str
         The action that the request led to, at once or later.
-    status : JobStatus
     actions : tuple of Action
         To be carried out in this order.
     delayed : tuple of Delayed

@@ -26,10 +26,8 @@ class PodState:
 
     Attributes
     ----------
-    name, uid : str
     task, partition : str
         Names in the pod's annotation or label; empty: none.
-    phase : str
     terminating : bool
         Whether the pod's deletion was requested.
     out_of_sync : bool

@@ -45,7 +45,6 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
 
     Parameters
     ----------
-    job : Job
     status : JobStatus
         Status before the kill.
     action : str
@@ -61,7 +60,6 @@ def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobSt
 
     Parameters
     ----------
-    job : Job
     action : str
     status : JobStatus
         Pod counters after the action, with the phase from before it.

@@ -1,17 +1,36 @@
-"""Requests to the Job controller, the choice of an action by the Job's lifecycle policies, and delayed actions."""
+"""Requests to the Job controller, the choice of an action by the Job's lifecycle policies, and delayed actions.
+
+Actions that the rules of the controller demand are values; the caller carries them out in the given order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from workbench.objects.job import Job
 from workbench.objects.lifecycle_policy import ANY_EVENT, LifecyclePolicy
 
-__all__ = ["SYNC", "Answer", "Delayed", "JobRequest", "after_action", "after_event", "answer_to", "with_delayed"]
+__all__ = [
+    "SYNC",
+    "Action",
+    "Answer",
+    "CreatePod",
+    "Delayed",
+    "DeletePod",
+    "DeletePodGroup",
+    "JobRequest",
+    "KeepPodGroup",
+    "RecordEvent",
+    "RunHooks",
+    "after_action",
+    "after_event",
+    "answer_to",
+    "with_delayed",
+]
 
 SYNC = "SyncJob"
-
 #: Events that always ask for a synchronisation.
 _SYNCHRONISING = ("OutOfSync", "CommandIssued", "PodRunning")
 #: What the end of a wait takes back: event that started the wait -> later events of the same pod.
@@ -77,10 +96,8 @@ def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
 
     Parameters
     ----------
-    job : Job
     version : int
         status.version of the Job.
-    request : JobRequest
 
     Notes
     -----
@@ -161,3 +178,47 @@ def _target(action: str, request: JobRequest) -> tuple[str, ...]:
     if action == "RestartTask":
         return (request.task,)
     return (request.task, request.pod if action == "RestartPod" else request.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePod:
+    """Action: create a pod of a Job's task, unless a pod of that name exists."""
+
+    name: str
+    task: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Action: mark a pod as out of sync, then delete it; if the mark cannot be written, do not delete the pod."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPodGroup:
+    """Action: create the Job's PodGroup, or update the existing one (`workbench.jobs.pod_group_of_job`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePodGroup:
+    """Action: delete the Job's PodGroup."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHooks:
+    """Action: run one kind of hook of the Job's plugins: for adding it, for updating it, or for killing its pods."""
+
+    moment: Literal["add", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEvent:
+    """Action: record a Kubernetes event of type Warning for the Job."""
+
+    reason: str
+    message: str
+
+
+Action = CreatePod | DeletePod | KeepPodGroup | DeletePodGroup | RunHooks | RecordEvent

@@ -26,7 +26,6 @@ def planned_batch_job(job: BatchJob, succeeded: Mapping[str, int]) -> PlannedGan
 
     Parameters
     ----------
-    job : BatchJob
     succeeded : mapping of str to int
         Pods in the input that have succeeded, by role.
     """

@@ -36,7 +36,6 @@ class OwnedGang:
         Its existing pods, in any state.
     group : PodGroup, optional
         The PodGroup that its pods name; None: they name none that exists, or several.
-    queue : str
     gang : Gang, optional
         Its pending pods; None: none is pending.
     """
@@ -58,7 +57,6 @@ def owned_gangs(
 
     Parameters
     ----------
-    owner : TopOwner
     pods : sequence of Pod
         Its existing pods, in any state.
     groups : mapping of str to PodGroup
@@ -138,7 +136,6 @@ class _Places:
 
     Parameters
     ----------
-    planned : PlannedRole
     pods : sequence of Pod
         Existing pods of the role. Finished and terminating ones are replaced by new ones.
 

@@ -19,7 +19,6 @@ def planned_job_set(job_set: JobSet, succeeded: Mapping[str, int]) -> PlannedGan
 
     Parameters
     ----------
-    job_set : JobSet
     succeeded : mapping of str to int
         Pods in the input that have succeeded, by role.
     """

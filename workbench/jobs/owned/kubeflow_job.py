@@ -20,7 +20,6 @@ def planned_kubeflow_job(job: KubeflowJob, succeeded: Mapping[str, int]) -> Plan
 
     Parameters
     ----------
-    job : KubeflowJob
     succeeded : mapping of str to int
         Pods in the input that have succeeded, by role.
     """

@@ -40,8 +40,6 @@ class PlannedGang:
 
     Attributes
     ----------
-    name : str
-    roles : tuple of PlannedRole
     min_available : int, optional
         Pods that have to run together; None: all.
     queue, priority_class : str

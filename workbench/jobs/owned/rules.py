@@ -38,7 +38,6 @@ def planned_gangs(owner: TopOwner, pods: Iterable[Pod]) -> list[PlannedGang]:
 
     Parameters
     ----------
-    owner : TopOwner
     pods : iterable of Pod
         Its existing pods, in any state.
     """
@@ -72,7 +71,6 @@ def pod_group_of(pods: Iterable[Pod], groups: Mapping[str, PodGroup]) -> PodGrou
 
     Parameters
     ----------
-    pods : iterable of Pod
     groups : mapping of str to PodGroup
         PodGroups by ``namespace/name``.
     """

@@ -138,7 +138,6 @@ def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
 
     Parameters
     ----------
-    task : Task
     job : str
         Name of its Job.
     path : str

@@ -35,7 +35,6 @@ def refuse_job_update(
     ----------
     data : mapping
         The Job's manifest after the update.
-    release : Release
     before : mapping, optional
         The Job's manifest before the update; None if unknown, and then only the new one is checked.
     """

@@ -45,7 +45,6 @@ class AnnotatedPods:
 
     Attributes
     ----------
-    name : str
     annotations : mapping of str to str
         Of the template.
     count : int, optional

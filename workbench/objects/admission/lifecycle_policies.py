@@ -21,7 +21,6 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
 
     Parameters
     ----------
-    policies : sequence of LifecyclePolicy
     where : str
         Path of the list.
     release : Release

@@ -25,7 +25,6 @@ def refuse_pod_group(
 
     Parameters
     ----------
-    group : PodGroup
     queue : str
         spec.queue as written; empty: none, and the queue is not checked.
     queue_state : str, optional
@@ -47,7 +46,6 @@ def pod_group_findings(
 
     Parameters
     ----------
-    group : PodGroup
     queue : str
     queue_state : str, optional
     release : Release

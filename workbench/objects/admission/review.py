@@ -116,8 +116,6 @@ def review(
     ----------
     data : mapping
         The parsed manifest.
-    release : Release
-    known : Known
     own_plugins : bool
         Accept, with a warning, what only this project has and a cluster refuses: Job plugins, networkTopology of a
         HyperJob. False also leaves out the checks of a HyperJob that only this project makes.

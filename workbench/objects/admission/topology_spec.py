@@ -63,7 +63,6 @@ def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> 
         The spec that may have the field.
     where : str
         Path of the spec.
-    release : Release
     """
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
     errors = []
@@ -85,7 +84,6 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
         The spec that may have the field.
     where : str
         Path of the spec.
-    release : Release
     """
     if data.get("networkTopology") is None:
         return {}

@@ -37,8 +37,6 @@ class KueueWorkload(GangRequest, ClusterPart):
     Attributes
     ----------
     metadata : Metadata
-    local_queue : str
-    pod_sets : tuple of PodSet
     templates : tuple of PodTemplate
         Of the pod sets, in their order.
     queued : QueuedWorkload

@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 #: Labels and annotations in the domain volcano.sh that Volcano, its agent or this package reads or writes. Source:
-#: constants of Volcano after 1.15 and of volcano-global 0.3; docs/reference/volcano-jobs.md and volcano-topology.md.
+#: constants of Volcano after 1.15 and of volcano-global 0.3; docs/reference/volcano-jobs.md,
+#: docs/reference/volcano-topology.md.
 _DOMAIN = "volcano.sh"
 _NAMES = {
     "scheduling.volcano.sh": "group-min-member group-min-resources group-name queue-allocation-gate queue-name",
@@ -77,7 +78,6 @@ class Unknown:
     ----------
     where : str
         Path of the mapping that contains the field; empty: the object.
-    name : str
     meant : str
         The closest known name, or the replacement; empty: none is close.
     is_key : bool

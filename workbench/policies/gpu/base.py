@@ -20,6 +20,7 @@ from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.rows import unique_rows
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import gpu_counts
 from workbench.model.ledger import Ledger
@@ -104,7 +105,6 @@ class GpuPolicy(Parametrised, ABC):
 
         Parameters
         ----------
-        matrix : BandwidthMatrix
         free : ndarray of shape (m, w), uint64
             Bits of the free GPUs of each node.
         n_gpus : ndarray of shape (m,), int32
@@ -220,13 +220,8 @@ class GpuQuestions:
 
         Parameters
         ----------
-        gang : Gang
         node : ndarray of shape (n_pods,), int32
             -1 for pods without a node.
-
-        Returns
-        -------
-        GpuAssignment
 
         Notes
         -----
@@ -374,3 +369,25 @@ class PerPodGpuPolicy(GpuPolicy):
             masks.append(mask)
             gpus = NodeGpus(gpus.free & ~mask, gpus.matrix)
         return tuple(masks)
+
+
+def unlooked_notices(policy: str, blind: int, large: int, why: str) -> list[Notice]:
+    """Warnings about nodes whose GPUs a policy takes by number, without a look at their links.
+
+    Parameters
+    ----------
+    policy : str
+        Name of the policy.
+    blind, large : int
+        Number of nodes without a bandwidth matrix, and of nodes with a matrix that the policy does not look at.
+    why : str
+        What the latter have, such as ``more than 16 GPUs``.
+    """
+    found = []
+    if blind:
+        text = f"{policy}: {counted(blind, 'node has', 'nodes have')} no bandwidth matrix, lowest indices taken"
+        found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
+    if large:
+        text = f"{policy}: {counted(large, 'node has', 'nodes have')} {why}, lowest indices taken"
+        found.append(Notice("machine-too-large", text, numbers={"count": large}))
+    return found

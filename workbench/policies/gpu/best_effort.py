@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from workbench.kernels.subsets import device_lists, enumerate_masks, rank
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices, unlooked_notices
 from workbench.policies.gpu.link_scores import LastPairScores
 from workbench.policies.parameters import NoParameters
 
@@ -63,18 +62,7 @@ class GpuBestEffort(PerPodGpuPolicy):
     ) -> npt.NDArray[np.uint64] | None:
         """Choose GPUs for one pod on each of many nodes that share a bandwidth matrix, by NVIDIA's best-effort rule.
 
-        Parameters
-        ----------
-        matrix : BandwidthMatrix
-        free : ndarray of shape (m, w), uint64
-            Bits of the free GPUs of each node.
-        n_gpus : ndarray of shape (m,), int32
-            GPUs that the pod on each node asks for.
-
-        Returns
-        -------
-        ndarray of shape (m, w), uint64, or None
-            Bits of the chosen GPUs; None if the machine has more than 16 GPUs.
+        None if the machine has more than 16 GPUs.
         """
         if len(matrix) > MAX_DEVICES:
             return None
@@ -87,17 +75,7 @@ class GpuBestEffort(PerPodGpuPolicy):
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
         blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
         large = sum(nodes for gpus, _, nodes in questions if gpus.matrix is not None and len(gpus.matrix) > MAX_DEVICES)
-        found = []
-        if blind:
-            text = f"{self.name}: {counted(blind, 'node has', 'nodes have')} no bandwidth matrix, lowest indices taken"
-            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
-        if large:
-            text = (
-                f"{self.name}: {counted(large, 'node has', 'nodes have')} more than {MAX_DEVICES} GPUs, lowest "
-                "indices taken"
-            )
-            found.append(Notice("machine-too-large", text, numbers={"count": large}))
-        return found
+        return unlooked_notices(self.name, blind, large, f"more than {MAX_DEVICES} GPUs")
 
 
 def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: int, size: int) -> Masks:

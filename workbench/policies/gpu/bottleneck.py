@@ -44,7 +44,6 @@ class GpuBottleneck(GpuPolicy):
 
     Parameters
     ----------
-    parameters : BottleneckParameters
     required : bool
         Whether the user asked for this policy by name; the policy then also warns if no node at all has a matrix.
 
@@ -99,18 +98,7 @@ class GpuBottleneck(GpuPolicy):
     ) -> npt.NDArray[np.uint64] | None:
         """Choose the GPUs with the best bottleneck for one pod on each of many nodes that share a bandwidth matrix.
 
-        Parameters
-        ----------
-        matrix : BandwidthMatrix
-        free : ndarray of shape (m, w), uint64
-            Bits of the free GPUs of each node.
-        n_gpus : ndarray of shape (m,), int32
-            GPUs that the pod on each node asks for.
-
-        Returns
-        -------
-        ndarray of shape (m, w), uint64, or None
-            Bits of the chosen GPUs; see `GpuBottleneck` for the rule. None where NUMA nodes may break ties.
+        See `GpuBottleneck` for the rule. None where NUMA nodes may break ties.
         """
         if numa_names(matrix):
             return None

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
+from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices, unlooked_notices
 from workbench.policies.gpu.link_scores import NVLINK_SCORE, LastPairScores
 from workbench.policies.parameters import parameter
 
@@ -104,17 +103,7 @@ class GpuMapa(PerPodGpuPolicy):
             for gpus, requests, nodes in questions
             if gpus.matrix is not None and _n_rings(gpus.free.bit_count(), max(requests)) > _MOST_RINGS
         )
-        found = []
-        if blind:
-            text = f"{self.name}: {counted(blind, 'node has', 'nodes have')} no bandwidth matrix, lowest indices taken"
-            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
-        if large:
-            text = (
-                f"{self.name}: {counted(large, 'node has', 'nodes have')} too many rings to look at, lowest "
-                "indices taken"
-            )
-            found.append(Notice("machine-too-large", text, numbers={"count": large}))
-        return found
+        return unlooked_notices(self.name, blind, large, "too many rings to look at")
 
 
 def predicted_bandwidth_gb_s(double: Floats, single: Floats, pcie: Floats) -> Floats:

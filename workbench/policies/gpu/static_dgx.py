@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workbench.kernels.bottleneck import mask_of
+from workbench.kernels.gpu_sets import mask_of
 from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy
 from workbench.policies.parameters import parameter
 

@@ -155,7 +155,6 @@ class _SharingNodes(NodePolicy):
 
         Parameters
         ----------
-        ledger : Ledger
         usual : TypicalShapes
             Measure fragmentation; they are also what the policy judges by, unless its parameters name usual pods.
         kinds : ndarray of shape (n, w + 1), int32, optional
@@ -317,7 +316,6 @@ class GpuSharingPolicy(Composed):
 
         Parameters
         ----------
-        snapshot : ClusterSnapshot
         usual : TypicalShapes
             Measure fragmentation; the policy judges by them, too, unless its parameters name usual pods.
         order : ndarray of shape (n,), int32, optional

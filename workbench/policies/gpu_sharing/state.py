@@ -29,7 +29,6 @@ class GpuModels:
 
     Attributes
     ----------
-    label : str
     names : tuple of str
         In the order of their numbers. Nodes without the label have the model "".
     of_node : ndarray of shape (n,), int32
@@ -80,10 +79,8 @@ def typical_arrays(shapes: TypicalShapes, share: float, models: GpuModels, expon
 
     Parameters
     ----------
-    shapes : TypicalShapes
     share : float
         Share of pods that the shapes make up (`TypicalShapes.frequencies`).
-    models : GpuModels
     exponent : float, optional
         Weigh each shape by its frequency times this power of the GPUs that it asks for, and shapes without GPUs with 0;
         the weights add up to 1. None: by frequency alone.
@@ -113,8 +110,6 @@ def sharing_nodes(ledger: Ledger, models: GpuModels, kinds: Ints, order: Ints) -
 
     Parameters
     ----------
-    ledger : Ledger
-    models : GpuModels
     kinds : ndarray of shape (n, w + 1), int32
         Pods on each node by kind (`kinds_of`).
     order : ndarray of shape (n,), int32

@@ -24,13 +24,10 @@ class LeftOut:
 
     Parameters
     ----------
-    policy : Composed
     jobs : sequence of Gang
         The Jobs with pending pods.
     ledger : Ledger
         As it was searched.
-    search : Search
-    trials : JobTrials
     """
 
     def __init__(

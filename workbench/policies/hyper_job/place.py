@@ -28,7 +28,6 @@ def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Reco
 
     Parameters
     ----------
-    policy : Composed
     gang : Gang
         A gang with `Gang.jobs`.
     ledger : Ledger

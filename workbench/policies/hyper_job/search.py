@@ -72,7 +72,6 @@ class TierTried:
 
     Attributes
     ----------
-    tier : int
     total, free : int
         Number of HyperNodes of the tier, and of those in which no accelerator is in use and no node is held
         exclusively.
@@ -95,8 +94,6 @@ class Search:
         A HyperJob in which at least one Job has pending pods.
     jobs : sequence of Gang
         The Jobs with pending pods.
-    ledger : Ledger
-    trials : JobTrials
     held : mapping of str to int
         HyperNode of each Job of the HyperJob that has running pods, by name.
 

@@ -28,10 +28,8 @@ class JobTrials:
 
     Parameters
     ----------
-    policy : Composed
     jobs : sequence of Gang
         The Jobs with pending pods.
-    ledger : Ledger
 
     Attributes
     ----------

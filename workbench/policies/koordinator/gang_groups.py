@@ -38,9 +38,6 @@ def schedule_groups(
 
     Parameters
     ----------
-    policy : Policy
-    gangs : sequence of Gang
-    snapshot : ClusterSnapshot
     place : callable
         Places the gang at a position of `gangs`.
     mark, undo : callable
@@ -99,10 +96,8 @@ class _Session:
 
     Parameters
     ----------
-    gangs : sequence of Gang
     order : sequence of int
         Positions of the gangs in the order of the session.
-    snapshot : ClusterSnapshot
     """
 
     def __init__(self, gangs: Sequence[Gang], order: Sequence[int], snapshot: ClusterSnapshot) -> None:

@@ -172,10 +172,6 @@ class KoordinatorGpu(Composed):
     itself. GPUs in plans of other groups are not free. If no set of nodes holds all pods, each pod is placed by itself,
     as in the document, and the gang is refused only if fewer than `min_available` pods find a node.
 
-    Parameters
-    ----------
-    parameters : KoordinatorGpuParameters
-
     Notes
     -----
     Plans are read from ``snapshot.gpu_plans``; the plan that a session makes is ``extra["gpu_plan"]`` of its decision.
@@ -205,18 +201,6 @@ class KoordinatorGpu(Composed):
         """Decide on every gang of a session on one ledger, with the plans that earlier gangs made.
 
         Gang groups are decided as a whole (`schedule_groups`).
-
-        Parameters
-        ----------
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
-        recorders : mapping of int to Recorder
-            By position in `gangs`, as in `Policy.schedule`.
-
-        Returns
-        -------
-        list of Decision
-            In the order of `gangs`.
         """
         ledger, cache = snapshot.ledger(), PlanCache.of(snapshot, self._ttl_s)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver
+from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.policies.gpu.lowest_index import deal_lowest

@@ -166,13 +166,7 @@ class GangGroupScheduler(Composed):
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """Decide on all gangs of one session, each gang group as a whole.
-
-        Parameters
-        ----------
-        gangs, snapshot, recorders
-            As in `Policy.schedule`.
-        """
+        """Decide on all gangs of one session, each gang group as a whole."""
         ledger = snapshot.ledger()
 
         def place(i: int) -> Decision:

@@ -143,7 +143,6 @@ def comes_before(a: TreeNode, b: TreeNode, fewer_first: bool) -> bool:
 
     Parameters
     ----------
-    a, b : TreeNode
     fewer_first : bool
         Whether fewer slots come before more.
     """
@@ -174,7 +173,6 @@ def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[
 
     Parameters
     ----------
-    at : TreeNode
     wanted : int
         Pods to place below it.
     multiples : mapping of str to int

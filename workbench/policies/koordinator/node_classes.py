@@ -45,7 +45,6 @@ def node_classes(
 
     Parameters
     ----------
-    request : Request
     roles : sequence of int
         Roles to place, as indices in the gang.
     counts : tuple of int

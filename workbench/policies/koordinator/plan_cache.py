@@ -91,7 +91,6 @@ class PlanCache:
 
         Parameters
         ----------
-        snapshot : ClusterSnapshot
         namespace : str
             Namespace of the group's pods.
         group : GpuGroup, optional

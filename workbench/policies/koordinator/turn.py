@@ -34,10 +34,8 @@ class GangTurn:
 
     Parameters
     ----------
-    request : Request
     free : ndarray of shape (n, w), uint64
         GPUs that are free for this gang; changed.
-    choice : GpuChoice
     members : mapping of int to int
         GPUs that bound pods of the group hold on each node; changed.
     bound : int

@@ -19,7 +19,6 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
 
     Parameters
     ----------
-    recorder : Recorder
     switches : Switches
         The switches as the rules found them.
     node : ndarray of shape (p,), int32, optional

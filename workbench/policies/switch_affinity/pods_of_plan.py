@@ -27,7 +27,6 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 
     Parameters
     ----------
-    plan : Plan
     marked : bool
         Whether the job already crossed switches, or had a switch to itself, before this plan.
 

@@ -118,10 +118,8 @@ class _Affinity(NodePolicy):
         ----------
         switches : Switches
             Free nodes under each switch.
-        job : SwitchJob
         book : SwitchBook
             States of the switches in the ledger.
-        request : Request
         """
 
     def assign(self, request: Request) -> Assignment | Declined:
@@ -270,15 +268,6 @@ class SwitchAffinity(_Affinity):
         """Find nodes by version 2.0: pods of a job that ran before a fault return to their nodes or switches.
 
         A job without such pods is placed as a new one.
-
-        Parameters
-        ----------
-        switches : Switches
-            Free nodes under each switch.
-        job : SwitchJob
-        book : SwitchBook
-            States of the switches in the ledger.
-        request : Request
         """
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
@@ -300,8 +289,6 @@ def _as_before(switches: Switches, job: SwitchJob, book: SwitchBook, key: str) -
 
     Parameters
     ----------
-    switches : Switches
-    job : SwitchJob
     book : SwitchBook
         States of the switches in the ledger; not changed.
     key : str
@@ -384,15 +371,7 @@ class SingleLayer(_Affinity):
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Find nodes for the job's pending pods under one switch, as in networks with a single layer of switches.
 
-        Parameters
-        ----------
-        switches : Switches
-            Free nodes under each switch.
-        job : SwitchJob
-        book : SwitchBook
-            Not used.
-        request : Request
-            Not used.
+        `book` and `request` are not used.
         """
         return _find_single_layer(switches, job)
 
@@ -406,14 +385,7 @@ class SwitchAffinity10(_Affinity):
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Find nodes by version 1.0, which avoids switches under which another job has only some of its pods.
 
-        Parameters
-        ----------
-        switches : Switches
-            Free nodes under each switch.
-        job : SwitchJob
-        book : SwitchBook
-            States of the switches in the ledger; this job's own pods are left out.
-        request : Request
+        The states in `book` do not count the own pods of the job.
         """
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)

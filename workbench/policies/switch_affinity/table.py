@@ -72,7 +72,6 @@ class Switches:
 
     Attributes
     ----------
-    table : SwitchTable
     free_node : ndarray of shape (n,), bool
         Whether each node is free: any pod of the job fits on it, and no other switch-affinity job has a pod there.
     sums : ndarray of shape (7, s), int64

@@ -34,8 +34,6 @@ class ReconcilePlan:
 
     Attributes
     ----------
-    source : str
-    create : tuple of HyperNode
     update : tuple of HyperNode
         HyperNodes as discovered; further labels and annotations of the existing object stay.
     unchanged : tuple of str

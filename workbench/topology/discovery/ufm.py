@@ -26,7 +26,6 @@ class UfmPort:
 
     Attributes
     ----------
-    description : str
     system_name : str
         The machine that has the port.
     peer_node_name : str

@@ -101,7 +101,6 @@ class Rule:
     code : str
         Stable code; rules are shown in the order of their codes: T1 structure, T2 members, T3 sizes, T4 names, T5
         nodes.
-    severity : Severity
     title : str
         Name of the mistake, without a place.
     why : str

@@ -67,7 +67,6 @@ class LintReport(Displayed):
         Rules that were run.
     not_judged : tuple of (Rule, str)
         Rules that could not be run, with the reason: such a rule may be broken although it has no finding.
-    n_hypernodes, n_nodes : int
     ready : bool
         Whether Volcano would schedule with this topology (docs/decisions.md, decision 14).
     subject : Subject

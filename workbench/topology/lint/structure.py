@@ -28,7 +28,6 @@ def listing(subject: Subject, parent: str, child: str) -> Path:
 
     Parameters
     ----------
-    subject : Subject
     parent, child : str
         Names of HyperNodes.
     """

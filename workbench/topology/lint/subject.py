@@ -98,7 +98,6 @@ class Subject(Value):
 
         Parameters
         ----------
-        cluster : ClusterObjects
         places : mapping of str to Place
             Where each HyperNode was read.
         manifests : mapping of str to mapping

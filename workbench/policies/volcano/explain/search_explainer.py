@@ -32,7 +32,6 @@ class SearchExplainer:
 
     Parameters
     ----------
-    recorder : Recorder
     asked : SearchQuery
         The job and its limits.
     tell_first_pod : callable

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, TopologyScores
-from workbench.kernels.dry_runs import Counts, DomainTotals, Trials
+from workbench.kernels.dry_run_values import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
 from workbench.policies.request import Request
 from workbench.policies.volcano.filling.fill_context import FillContext

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
-from workbench.kernels.dry_runs import Counts
+from workbench.kernels.dry_run_values import Counts
 from workbench.policies.request import Request
 from workbench.policies.volcano.parts.node_scores.base import NodeScore
 from workbench.policies.volcano.parts.scored_nodes import ScoredNodes, assumed_of
@@ -79,7 +79,6 @@ class FixedScores:
 
     Attributes
     ----------
-    request : Request
     given : sequence of NodeScore
         Score parts that never change in a session, in the order in which they are added up.
     at_open : NodeOrderAtOpen, optional

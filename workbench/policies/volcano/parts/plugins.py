@@ -97,7 +97,6 @@ def enabled(option: PluginOption, switch: str) -> bool:
 
     Parameters
     ----------
-    option : PluginOption
     switch : str
         A name of `workbench.model.scheduler_config.SWITCHES`.
     """

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_QUANTITY, ScoreWeights, TopologyScores
-from workbench.kernels.dry_runs import DomainTotals, DryRuns
+from workbench.kernels.dry_run_values import DomainTotals
+from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.model.resources import ASSUMED
@@ -53,7 +54,6 @@ class ScoredNodes(NamedTuple):
 
         Parameters
         ----------
-        request : Request
         idle, used : ndarray of shape (n, r), int64
             Amounts of the nodes by resource.
         assumed : ndarray of shape (n, 2), int64, or None

@@ -62,7 +62,6 @@ def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
 
     Parameters
     ----------
-    gang : Gang
     start : ndarray of shape (queues + 1,), int64
         Offsets into ``positions``, ascending from 0.
     positions : ndarray of int64

@@ -58,7 +58,6 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
 
     Parameters
     ----------
-    demand : Demand
     nodes : ndarray of int32
         Indices of the nodes.
     idle : ndarray of shape (n, r), int64

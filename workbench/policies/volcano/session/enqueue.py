@@ -46,14 +46,7 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
 
 @dataclass(eq=False)
 class Admission:
-    """The jobs admitted to a session so far, and the minResources that are counted for them.
-
-    Parameters
-    ----------
-    config : SchedulerConfig
-    snapshot : ClusterSnapshot
-    queues : Queues
-    """
+    """The jobs admitted to a session so far, and the minResources that are counted for them."""
 
     config: SchedulerConfig
     snapshot: ClusterSnapshot
@@ -112,7 +105,6 @@ class Admission:
         ----------
         waiting : sequence of int
             Indices of the waiting jobs in `gangs`.
-        gangs : sequence of Gang
         minimum : callable
             minResources of a job by its index, in the columns of the snapshot; None for a job without minResources.
         order : callable

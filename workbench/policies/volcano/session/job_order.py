@@ -24,8 +24,6 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
 
     Parameters
     ----------
-    config : SchedulerConfig
-    gang : Gang
     ready : bool
         Whether the job has its minAvailable; the plugin gang puts jobs that are not ready first.
     allocated, total : ndarray of shape (r,), float64

@@ -131,21 +131,7 @@ class VolcanoPolicy(NodePolicy):
         return self._weights[columns]
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
-        """Nodes for best-effort pods as Volcano's backfill chooses them: by the scores that all plugins give to nodes.
-
-        Parameters
-        ----------
-        request : Request
-        role : int
-            Index of the role in the gang.
-        pods : ndarray of shape (m,), int64
-            Indices of the pods in the gang.
-
-        Returns
-        -------
-        ndarray of shape (k,), int32
-            Node of each pod; k < m if there is not enough room.
-        """
+        """Nodes for best-effort pods as Volcano's backfill chooses them: by the scores that all plugins give."""
         return self._best_effort_filling(request, pods).place_alike(role, len(pods))
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
@@ -172,16 +158,6 @@ class VolcanoPolicy(NodePolicy):
         """Make the `Request` about a gang as the enabled plugins see it.
 
         Without the plugin predicates, selectors and taints do not restrict the nodes.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            State of the nodes; not to be changed.
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes.
-        recorder : Recorder or None
-            Receives every candidate that is considered.
         """
         seen = with_plugins(self.config, gang)
         demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)

@@ -28,7 +28,6 @@ class QueueLimit:
 
     Attributes
     ----------
-    queue, resource : str
     kind : {"capability", "guarantees", "share", "cluster"}
         What sets the limit: the queue's capability, what is guaranteed to other queues, the queue's share by weight, or
         what the cluster has.
@@ -109,7 +108,6 @@ def reserved_text(held: Sequence[QueueReservation], column: int, resource: str) 
 
     Parameters
     ----------
-    held : sequence of QueueReservation
     column : int
         Index of the resource in the amounts.
     resource : str

@@ -92,7 +92,6 @@ class QueueState:
 
     Attributes
     ----------
-    queue : Queue
     allocated : ndarray of shape (r,), float64
         Resources of the queue's pods, including those placed in this session.
     request : ndarray of shape (r,), float64
@@ -135,8 +134,6 @@ class Queues:
 
     Parameters
     ----------
-    config : SchedulerConfig
-    snapshot : ClusterSnapshot
     requested : mapping of str to ndarray of shape (r,), int64
         Requests of the pending pods, by queue, for each queue with a job in the session.
     """

@@ -277,17 +277,7 @@ class FlatRounds(Rounds):
         yield filling.settle(-1, self.progress)
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Place pods on any node: the job's next round (the minimum first, then one pod more), or all remaining ones.
-
-        Parameters
-        ----------
-        request : Request
-            The request on a ledger that holds the pods of earlier rounds.
-        room : QueueHeadroom, optional
-            Headroom of the job's queue; None: no limit.
-        every : bool
-            Whether to take all rounds at once.
-        """
+        """Place pods on any node: the job's next round (the minimum first, then one pod more), or all that remain."""
         self.cap(request, room)
         filling = self.filling(self._policy.context(request))
         if request.recorder is not None and not self._told:

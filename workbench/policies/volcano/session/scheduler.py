@@ -23,28 +23,11 @@ class VolcanoScheduler(Composed, SessionPolicy):
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """Decide on all gangs in one session of Volcano.
-
-        Parameters
-        ----------
-        gangs, snapshot, recorders
-            As in `Policy.schedule`.
-        """
+        """Decide on all gangs in one session of Volcano."""
         return self._session(gangs, snapshot, recorders).run()
 
     def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
-        """Decide which gangs are admitted, by running only the action enqueue of a session.
-
-        Parameters
-        ----------
-        gangs, snapshot
-            As in `SessionPolicy.admit`.
-
-        Returns
-        -------
-        list of Notice or None
-            The reason for each gang that is not admitted, else None.
-        """
+        """Decide which gangs are admitted, by running only the action enqueue of a session."""
         return self._session(gangs, snapshot, NO_RECORDERS).admit()
 
     def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders) -> Session:

@@ -113,8 +113,6 @@ class Session:
         The policy in whose name the decisions are given; chooses GPUs.
     policy : VolcanoPolicy
         The node part of `whole`: places one job's pods in one round.
-    gangs : sequence of Gang
-    snapshot : ClusterSnapshot
     recorders : mapping of int to Recorder
         By position in `gangs`, as in `Policy.schedule`.
     """
@@ -437,7 +435,6 @@ class Session:
 
         Parameters
         ----------
-        gang : Gang
         rows : ndarray of shape (roles, r), int64
             Request of one pod of each role.
         counts : sequence of int

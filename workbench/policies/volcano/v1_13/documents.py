@@ -45,18 +45,7 @@ class VolcanoDocuments(Volcano113):
     traits = replace(Volcano113.traits, counts_all_nodes=True)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """Make the `Request` about a gang whose constraint has the documents' defaults.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            State of the nodes; not to be changed.
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes.
-        recorder : Recorder or None
-            Receives every candidate that is considered.
-        """
+        """Make the `Request` about a gang whose constraint has the documents' defaults."""
         if gang.constraint is not None:
             gang = replace(gang, constraint=_with_defaults(gang.constraint))
         return super().request(gang, ledger, gpus, recorder)

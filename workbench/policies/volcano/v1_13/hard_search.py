@@ -1,8 +1,10 @@
 """Search of Volcano 1.13 for jobs with a hard topology constraint: all HyperNodes of a tier are tried, tier by tier.
 
-The best HyperNode of the first tier in which the job fits wins.
+The best HyperNode of the first tier in which the job fits wins. The record of a job is the HyperNode in which Volcano
+1.13 considers the job allocated.
 
-Source: docs/reference/volcano-topology.md, section 5.2. Only HyperNodes count: nodes outside them cannot be reached.
+Source: docs/reference/volcano-topology.md, sections 4 and 5.2. Only HyperNodes count: nodes outside them cannot be
+reached.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import TopologyScores
-from workbench.kernels.dry_runs import Trials
+from workbench.kernels.domains import NO_RECORD, TopologyScores
+from workbench.kernels.dry_run_values import Trials
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
+from workbench.model.topology import TOP, Topology
 from workbench.policies.nearest import held_pods
 from workbench.policies.volcano.filling.fill_context import FillContext
 from workbench.policies.volcano.filling.filling import Filling, FillPass
@@ -24,13 +27,11 @@ from workbench.policies.volcano.parts.gradients import V1_13, Gradients
 from workbench.policies.volcano.parts.job_parts import JobProgress
 from workbench.policies.volcano.parts.scores import best
 from workbench.policies.volcano.parts.texts import above_text, pods_text, room_for_text, room_text
-from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD
 
-__all__ = ["HardSearch", "Round"]
+__all__ = ["NO_RECORD", "UNKNOWN_RECORD", "HardSearch", "Round", "read_record", "to_score", "widen"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-
 #: Leaves from which on it is cheaper to find those that are alike than to try each.
 _MANY = 64
 
@@ -341,3 +342,47 @@ class HardSearch:
                 continue
             parts = self.parts(domain, tried[solved], record)
             recorder.domain(names[domain], tier, True, why, sum(parts.values()), **parts)
+
+
+#: A record whose name is no HyperNode.
+UNKNOWN_RECORD = -3
+
+
+def read_record(name: str, topology: Topology) -> int:
+    """Index of the HyperNode called `name`, the recorded name of the HyperNode in which a job is allocated.
+
+    `NO_RECORD` if `name` is empty, `UNKNOWN_RECORD` if no such HyperNode exists.
+    """
+    if not name:
+        return NO_RECORD
+    return topology.domain(name) if topology.has_domain(name) else UNKNOWN_RECORD
+
+
+def to_score(record: int) -> int:
+    """HyperNode by whose closeness nodes are scored, given the HyperNode in which the job is allocated (`record`).
+
+    It is `record` itself; for `UNKNOWN_RECORD` the virtual top, to which no node counts as close.
+    """
+    return TOP if record == UNKNOWN_RECORD else record
+
+
+def widen(record: int, domain: int, topology: Topology) -> int:
+    """HyperNode to store as the job's record after a hard job was placed: the LCA of the old record and the new domain.
+
+    Parameters
+    ----------
+    record : int
+        The old record: a HyperNode, or `NO_RECORD` if the job had none; the answer is then `domain`. It is never
+        `UNKNOWN_RECORD`, because a hard job with that record is not placed.
+    domain : int
+        HyperNode where the job was placed.
+
+    Returns
+    -------
+    int
+        `NO_RECORD` if no HyperNode holds both.
+    """
+    if record == NO_RECORD:
+        return domain
+    common = topology.lca(domain, record)
+    return NO_RECORD if common < 0 else common

@@ -27,8 +27,15 @@ from workbench.policies.volcano.parts.texts import NODES_IN_TURN, pods_text
 from workbench.policies.volcano.session.policy import VolcanoPolicy
 from workbench.policies.volcano.session.queues import QueueHeadroom
 from workbench.policies.volcano.session.rounds import FlatRounds, NodeFiller, Rounds, causes_by_role
-from workbench.policies.volcano.v1_13.hard_search import HardSearch, Round
-from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
+from workbench.policies.volcano.v1_13.hard_search import (
+    NO_RECORD,
+    UNKNOWN_RECORD,
+    HardSearch,
+    Round,
+    read_record,
+    to_score,
+    widen,
+)
 
 __all__ = ["DEFAULT_HIGHEST_TIER", "HardRounds", "Volcano113"]
 
@@ -61,18 +68,7 @@ class Volcano113(VolcanoPolicy):
         super().__init__(parameters, explainer)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """Make the `Request` about a gang; its HyperNode so far (record) is read from its PodGroup or the last session.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            State of the nodes; not to be changed.
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes.
-        recorder : Recorder or None
-            Receives every candidate that is considered.
-        """
+        """Make the `Request` about a gang; its HyperNode so far (record) is read from its PodGroup or last session."""
         # What the last session wrote, where nobody put it on the object yet.
         if not gang.extra(VolcanoMemory).record and gang.key in ledger.snapshot.records:
             gang = gang.with_extra(replace(gang.extra(VolcanoMemory), record=ledger.snapshot.records[gang.key]))
@@ -164,7 +160,6 @@ class HardRounds(Rounds):
 
     Parameters
     ----------
-    request : Request
     policy : NodeFiller
         Makes the context in which a request's pods are placed.
     weight : float
@@ -187,17 +182,7 @@ class HardRounds(Rounds):
         self._total = self.progress.total
 
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
-        """Place pods inside HyperNodes: the job's next round (the minimum first, then one pod more), or all rounds.
-
-        Parameters
-        ----------
-        request : Request
-            The request on a ledger that holds the pods of earlier rounds.
-        room : QueueHeadroom, optional
-            Headroom of the job's queue; None: no limit.
-        every : bool
-            Whether to take all rounds at once.
-        """
+        """Place pods inside HyperNodes: the job's next round (the minimum first, then one pod more), or all rounds."""
         topology = request.snapshot.topology
         if not self._ready:
             # Upstream does not put the queue back either.

@@ -194,7 +194,6 @@ def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints
 
     Parameters
     ----------
-    subs : SubJobs
     rank : ndarray of shape (s,), int32, or None
         Rank of each sub-job by the plugins but gang; None: the order of the sub-jobs.
     order : sequence of str
@@ -249,7 +248,6 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints | None:
     ----------
     key : str
         ``namespace/name`` of the gang, with which ids begin.
-    subs : SubJobs
     by_priority : bool
         Whether the plugin priority orders sub-jobs.
 

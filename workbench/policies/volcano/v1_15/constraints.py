@@ -60,8 +60,6 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
 
     Parameters
     ----------
-    gang : Gang
-    topology : Topology
     gradients : bool
         Whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top is tried,
         and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).

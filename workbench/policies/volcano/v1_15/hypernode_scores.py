@@ -25,13 +25,7 @@ from workbench.model.topology import Topology
 from workbench.policies.parameters import parameter, weight_parameter
 from workbench.policies.volcano.parts.scores import TopologyParameters
 
-__all__ = [
-    "HyperNodeParameters",
-    "fading_of",
-    "fading_weights",
-    "topology_scores_1_15",
-    "weights_of_resources",
-]
+__all__ = ["HyperNodeParameters", "fading_of", "fading_weights", "topology_scores_1_15", "weights_of_resources"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,8 +90,6 @@ def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tu
 
     Parameters
     ----------
-    parameters : HyperNodeParameters
-    topology : Topology
     resources : tuple of str
         Columns of the scored amounts.
 

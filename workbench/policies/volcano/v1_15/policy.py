@@ -57,7 +57,6 @@ class SearchExplainers(NodeExplainer, Protocol):
 
         Parameters
         ----------
-        recorder : Recorder
         asked : SearchQuery
             The job and its limits.
         tell_first_pod : callable
@@ -182,7 +181,6 @@ class Volcano115(VolcanoPolicy):
 
         Parameters
         ----------
-        asked : SearchQuery
         first : bool
             Whether the search has taken no round yet.
         """
@@ -196,7 +194,6 @@ class Volcano115(VolcanoPolicy):
 
         Parameters
         ----------
-        asked : SearchQuery
         sub : int
             Number of the sub-job.
         domain : int

@@ -30,8 +30,6 @@ class QueueCaps:
 
     Parameters
     ----------
-    gang : Gang
-    demand : Demand
     subs : SubJobs
         The job's sub-jobs when the session opens.
     """

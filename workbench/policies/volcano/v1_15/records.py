@@ -29,10 +29,8 @@ def records_at_open(gang: Gang, subs: SubJobs, snapshot: ClusterSnapshot) -> tup
 
     Parameters
     ----------
-    gang : Gang
     subs : SubJobs
         The gang's sub-jobs.
-    snapshot : ClusterSnapshot
 
     Returns
     -------
@@ -72,7 +70,6 @@ def records_to_keep(
         HyperNode of each sub-job; `NO_RECORD`: none, the sub-job is left out.
     job : int
         HyperNode of the job, or `NO_RECORD`.
-    topology : Topology
 
     Returns
     -------
@@ -107,7 +104,6 @@ def join(a: int, b: int, topology: Topology) -> int:
     ----------
     a, b : int
         HyperNodes, or `NO_RECORD` for an empty record.
-    topology : Topology
     """
     if a == NO_RECORD:
         return b
@@ -129,7 +125,6 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     ----------
     running_nodes : ndarray of int32
         Node of each running pod of the sub-job; -1: a node that the snapshot lacks.
-    topology : Topology
     before : int
         The sub-job's record after the last session; kept while the sub-job has running pods.
 

@@ -51,7 +51,6 @@ class Searcher(Protocol):
 
         Parameters
         ----------
-        asked : SearchQuery
         sub : int
             Number of the sub-job.
         domain : int
@@ -247,7 +246,6 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
 
     Parameters
     ----------
-    asked : SearchQuery
     search : TwoLevel
         The search after its last round.
     score : float

@@ -140,7 +140,6 @@ def enter(request: Request, *, gradients: bool) -> SearchQuery:
 
     Parameters
     ----------
-    request : Request
     gradients : bool
         As for `limits_of`.
     """

@@ -190,10 +190,8 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
 
     Parameters
     ----------
-    gang : Gang
     snapshot : ClusterSnapshot
         Shows the gang's running pods.
-    demand : Demand
     limits : Limits
         Highest tiers that the constraints of the gang and its sub-groups allow.
     """
