@@ -40,7 +40,7 @@ class Value:
         return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in each if f.init and f.compare)
 
     def __hash__(self) -> int:
-        # Rough, because it is asked far more often than two different values meet: texts, numbers, few of a kind, sizes.
+        # Rough, because it is asked far more often than two different values meet: what is large counts by its size.
         found: int | None = self.__dict__.get("_hash")
         if found is None:
             each = fields(self)  # type: ignore[arg-type]  # as below
