@@ -22,6 +22,9 @@ from hypothesis import settings
 
 import tests.profiles  # noqa: F401  (registers them)
 
+# Before numpy is imported: tests are spread over the cores already, and threads of one small fit would only spin.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 #: Folders whose tests share a server.
 _LOTS = ("tests/browser/", "tests/controlplane/")
 

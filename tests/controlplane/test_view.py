@@ -102,17 +102,19 @@ def test_what_is_watched_is_recorded(live: Live, tmp_path: Path, run: Run) -> No
     apply(live.writer, [job("a", 2, GPUS)])
     live.until(lambda: live.job_phases().get("a") == "Running", "a to run")
 
-    def kept() -> bool:
-        try:
-            recording = Recording.read(file)
-        except InputError:
-            # It is being written.
-            return False
-        recording.seek(len(recording.clocks) - 1)
-        with LiveView(kubeconfig=live.config) as view:
+    with LiveView(kubeconfig=live.config) as view:
+
+        def kept() -> bool:
+            view.update(0.1)
+            try:
+                recording = Recording.read(file)
+            except InputError:
+                # It is being written.
+                return False
+            recording.seek(len(recording.clocks) - 1)
             return recording.jobs() == view.jobs()
 
-    until(kept, "the recording to hold it", 0.2)
+        until(kept, "the recording to hold it")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err

@@ -18,6 +18,9 @@ import numpy.typing as npt
 
 __all__ = ["Value", "Working"]
 
+#: Entries of a container beyond which its size alone goes into a hash.
+_FEW = 16
+
 
 class Value:
     """Mixin of frozen dataclasses: a copy or pickle holds the fields of ``__init__``, and read-only arrays stay
@@ -37,7 +40,7 @@ class Value:
         return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in each if f.init and f.compare)
 
     def __hash__(self) -> int:
-        # Rough, because it is asked far more often than two different values meet: sizes, texts and numbers.
+        # Rough, because it is asked far more often than two different values meet: what is large counts by its size.
         found: int | None = self.__dict__.get("_hash")
         if found is None:
             each = fields(self)  # type: ignore[arg-type]  # as below
@@ -111,7 +114,11 @@ def _rough(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape
     if isinstance(value, (tuple, list, dict)):
-        return len(value)
+        if len(value) > _FEW:
+            return len(value)
+        # What pods ask for differs in nothing else.
+        each = value.items() if isinstance(value, dict) else enumerate(value)
+        return frozenset((key, _rough(one)) for key, one in each)
     return value if isinstance(value, (str, int, float, bool)) and value == value else None
 
 
