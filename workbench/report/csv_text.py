@@ -19,8 +19,12 @@ def csv_text(frame: pandas.DataFrame) -> str:
     Text that a spreadsheet would take for a formula begins with an apostrophe, by which spreadsheets mark text; numbers
     stay numbers, negative ones too.
     """
+    from pandas.api.types import is_numeric_dtype
+
+    # Older pandas make floats of whole numbers with missing ones where a function is applied to them.
+    safe = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(_plain))
     # Lines end as RFC 4180 says; a carriage return inside a cell is then put in quotes.
-    return frame.rename(columns=_plain).map(_plain).to_csv(index=False, lineterminator="\r\n")
+    return safe.rename(columns=_plain).to_csv(index=False, lineterminator="\r\n")
 
 
 def _plain(cell: Any) -> Any:
