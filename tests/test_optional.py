@@ -105,18 +105,45 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+#: Every command that needs an extra.
 COMMANDS = {
     "live": [
         ("live", "snapshot", "--out", "snapshot.yaml"),
+        ("live", "compare"),
+        ("live", "watch"),
         ("live", "doctor"),
         ("operator", "run"),
+        ("operator", "admission"),
+        ("kind", "up", "--topology", "demo"),
+        ("kind", "down"),
         ("kind", "list"),
+        ("topology", "discover", "label", "--type", "fabric=a,b", "--apply", "--dry-run"),
         ("topology", "discover", "ufm", "https://127.0.0.1:9", "--credentials", "credentials.yaml"),
+        ("topology", "discover", "roce", "https://127.0.0.1:9", "--credentials", "credentials.yaml"),
     ],
-    "study": [("study", "run", "datasets/study/study.yaml", "--results", "results")],
+    "study": [
+        ("study", "run", "datasets/study/study.yaml", "--results", "results"),
+        ("study", "show", "datasets/study/study.yaml", "--results", "results"),
+    ],
     "png": [
         ("compare", "demo", "-o", "png", "--out", "x.png"),
         ("topology", "show", "demo", "-o", "png", "--out", "x"),
+    ],
+}
+
+_SCENARIO = "import workbench as wb; scenario = wb.datasets.load('demo')\n"
+_STUDY = "import workbench as wb; study = wb.Study.read('datasets/study/study.yaml')\n"
+_JOBS = "jobs = [wb.SimulatedJob(scenario.gangs[0], 0.0, 60.0)]\n"
+
+#: Every use of an extra from Python.
+CALLS = {
+    "live": ["import workbench as wb\nwb.live.take_snapshot()", "import workbench as wb\nwb.live.contexts()"],
+    "study": [_STUDY + "study.run('results')"],
+    "plot": [
+        _SCENARIO + "scenario.compare(['gang']).plot()",
+        _SCENARIO + "wb.machine('dgx1-v100').plot()",
+        _SCENARIO + _JOBS + "wb.Simulation(scenario.snapshot, 'gang', jobs).run().result().plot()",
+        _STUDY + "import pandas\nstudy.plot(pandas.DataFrame())",
     ],
 }
 
@@ -129,6 +156,16 @@ def test_a_command_names_the_extra_that_it_needs(extra: str, command: tuple[str,
     assert done.stdout == ""
     said = done.stderr.splitlines()[-1]  # `study run` notes gaps of its clusters first
     assert re.fullmatch(rf'workbench: \w+ is not installed: pip install "topology-workbench\[{extra}\]"', said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("extra", "code"), [(e, c) for e, codes in CALLS.items() for c in codes])
+def test_a_call_names_the_extra_that_it_needs(extra: str, code: str, here: Path) -> None:
+    hidden = modules_of(extra) or ["matplotlib"]
+    asked = f"import sys\nsys.modules.update(dict.fromkeys({hidden!r}))\n{code}"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=here, capture_output=True, text=True)
+    said = done.stderr.splitlines()[-1]
+    assert re.fullmatch(rf'workbench\.errors\.MissingExtraError: \w+ is not installed: .*\[{extra}\]".*', said), said
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import (
@@ -30,20 +31,19 @@ from workbench.errors import (
     UnknownNameError,
     WorkbenchError,
 )
+from workbench.model.deferred import DeferredModule
 from workbench.model.display import hand_in, set_installer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from workbench import jobs as jobs
     from workbench import simulate as simulate
     from workbench.control.cluster import EmbeddedCluster as EmbeddedCluster
     from workbench.evaluate import contention as contention
+    from workbench.evaluate import cost as _cost
     from workbench.evaluate import cost as cost
     from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
-    from workbench.evaluate.cost import Calibration
     from workbench.evaluate.differences import differences as differences
     from workbench.evaluate.metric_table import metric as metric
     from workbench.evaluate.metrics import measure as measure
@@ -102,6 +102,8 @@ if TYPE_CHECKING:
     from workbench.topology.machines import machine as machine
     from workbench.topology.machines import with_noise as with_noise
     from workbench.topology.presets import generate_scenario as generate_scenario
+else:
+    _cost = DeferredModule("workbench.evaluate.cost")
 
 _HOME = {
     "AscendWish": "workbench.model.extras",
@@ -232,7 +234,7 @@ for _name in ("place", "schedule", "explain", "compare", "fix", "to_networkx"):
     hand_in(_name, _asked(_name))
 
 
-def load_calibration(path: str | Path | None = None) -> Calibration:
+def load_calibration(path: str | Path | None = None) -> _cost.Calibration:
     """Read what communication costs, as `workbench.cost` prices it, from a fit to measurements.
 
     Parameters
@@ -251,10 +253,9 @@ def load_calibration(path: str | Path | None = None) -> Calibration:
     >>> "h100_sxm" in wb.load_calibration().machines
     True
     """
-    from workbench.evaluate.cost import Calibration
     from workbench.formats.collectives import read_calibration_record
 
-    return Calibration.from_record(*read_calibration_record(path))
+    return _cost.Calibration.from_record(*read_calibration_record(path))
 
 
 def __getattr__(name: str) -> Any:

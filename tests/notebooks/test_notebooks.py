@@ -125,11 +125,11 @@ KEY_CELLS = {
     "09_exclusivity_or_packing.ipynb": {
         "waste": "354.5",
         "waste-paired": "17.0 (11.9 … 22.8)",
-        "waste-picture": "17.0 held back",
+        "waste-picture": "image/png",
         "network": "146.0",
         "company": "213.1",
         "company-paired": "-7.3 (-16.7 … -1.7)",
-        "company-picture": "<svg",
+        "company-picture": "ylabel='ms per step'",
         "feedback": "263.6",
         "feedback-paired": "-32.0 (-42.5 … -22.9)",
         "feedback-soft": "-6.8 (-12.6 … -1.1)",
@@ -139,7 +139,7 @@ KEY_CELLS = {
         "measure": "42.3 (6.3 … 80.8)",
         "verdict": "hurts",
         "crowd": "0.29",
-        "threshold": "<svg",
+        "threshold": "ylabel='% of the time of running'",
     },
     "11_how_much_shorter.ipynb": {
         "places": "7.7",
@@ -147,11 +147,11 @@ KEY_CELLS = {
         "shorter": "22 (22 … 22)",
         "others": "13 (6 … 19)",
         "assumptions": "45.0",
-        "band": "Nemotron-H 56B: 40.73 at 6",
+        "band": "40.73",
     },
     "12_sampling_and_bounds.ipynb": {
         "decisions": "0.200    0.375",
-        "decisions-picture": "<svg",
+        "decisions-picture": "Refused although they fit",
         "exact": "200 of 200 equal; candidates tried: 40 against 6.6",
         "weeks": "28.7",
         "weeks-paired": "23.5 (17.4 … 32.6)",
@@ -159,7 +159,7 @@ KEY_CELLS = {
     "13_nvl72_segments_and_spares.ipynb": {
         "sizes": "NaN",
         "goodput": "87.98",
-        "goodput-picture": "<svg",
+        "goodput-picture": "Goodput",
         "paired": "4.3 (3.4 … 5.1)",
         "cost": "0.74",
         "both": "0.778",
@@ -169,7 +169,7 @@ KEY_CELLS = {
         "run": "80",
         "measure": "28.35 (18.71 … 39.07)",
         "paired": "50.08 (35.76 … 67.47)",
-        "picture": "<svg",
+        "picture": "running",
     },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
@@ -261,5 +261,6 @@ def _shown(cell: Any) -> str:
     parts = []
     for output in cell.outputs:
         parts.append(output.get("text", ""))
-        parts.extend(str(data) for data in output.get("data", {}).values())
+        for kind, data in output.get("data", {}).items():
+            parts += [kind, str(data)]
     return "\n".join(parts)

@@ -76,6 +76,8 @@ def _status(argv: Sequence[str]) -> int:
         # Installed without what it requires; an extra that was left out is a MissingExtraError.
         return _fail(f"{error.name or error} is not installed: pip install topology-workbench", BAD_INPUT)
     except Exception as error:  # a bug of ours or of a policy from elsewhere: one line that says where, no traceback
+        if isinstance(error, ValueError) and any("\0" in argument for argument in argv):
+            return _fail(str(error), BAD_INPUT)  # older typers ask the system for such a path
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"
         return _fail(f"internal error at {place}, please report it: {type(error).__name__}: {error}", BAD_INPUT)

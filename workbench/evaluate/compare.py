@@ -23,6 +23,7 @@ from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
+from workbench.model.deferred import DeferredModule
 from workbench.model.display import Displayed, Plotted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
@@ -33,6 +34,8 @@ from workbench.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
+else:
+    pandas = DeferredModule("pandas")
 
 
 __all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]

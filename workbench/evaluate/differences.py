@@ -11,10 +11,14 @@ import numpy as np
 
 from workbench.kernels.rows import unique_rows
 from workbench.model.counted import counted
+from workbench.model.deferred import DeferredModule
 from workbench.model.placement import Placement
 
 if TYPE_CHECKING:
-    from workbench.evaluate.compare import Comparison, ComparisonRow
+    from workbench.evaluate import compare
+    from workbench.evaluate.compare import ComparisonRow
+else:
+    compare = DeferredModule("workbench.evaluate.compare")
 
 __all__ = ["JobDifference", "Move", "differences", "moves_in_brief", "pod_counts"]
 
@@ -78,7 +82,7 @@ class JobDifference:
         }
 
 
-def differences(comparison: Comparison) -> tuple[JobDifference, ...]:
+def differences(comparison: compare.Comparison) -> tuple[JobDifference, ...]:
     """Find the jobs whose pods are not on the same nodes under all policies, in the order of the jobs.
 
     Jobs that all policies put on the same nodes, role by role, are left out; which GPUs they got is not compared.

@@ -22,6 +22,7 @@ from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottle
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
+from workbench.model.deferred import DeferredModule
 from workbench.model.display import Displayed
 from workbench.model.notice import Notice
 from workbench.model.value import Value
@@ -30,6 +31,8 @@ from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 
 if TYPE_CHECKING:
     import pandas
+else:
+    pandas = DeferredModule("pandas")
 
 __all__ = ["DEFAULT_POLICIES", "EVERY_STATE_UP_TO", "NEAR", "PolicyRegret", "Regret", "RegretLine", "regret"]
 

@@ -6,15 +6,13 @@ Tables that list many things of which one run needs a few hold these names: a co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Deferred", "deferred_names"]
+__all__ = ["Deferred", "DeferredModule", "deferred_names"]
 
 
-@dataclass(frozen=True)
-class Deferred:
+class Deferred(NamedTuple):
     """An object of a module that is imported when the object is called or asked for.
 
     Parameters
@@ -29,7 +27,7 @@ class Deferred:
     Fraction(1, 2)
     """
 
-    home: str
+    home: str  # no dataclass: `import workbench` reads this file, and they import much of Python
 
     def load(self) -> Any:
         """The object itself."""
@@ -39,6 +37,24 @@ class Deferred:
     def __call__(self, *given: Any, **options: Any) -> Any:
         """Call the object."""
         return self.load()(*given, **options)
+
+
+class DeferredModule:
+    """A module that is imported when one of its attributes is first wanted.
+
+    Annotations name classes of a package that most processes do not need, and can be evaluated all the same.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module, with its packages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 def deferred_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

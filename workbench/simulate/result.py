@@ -15,6 +15,7 @@ from workbench.evaluate.metrics import Measured, measure_simulation
 from workbench.evaluate.provenance import Provenance
 from workbench.evaluate.simulation_facts import SimulationFacts
 from workbench.model.counted import counted
+from workbench.model.deferred import DeferredModule
 from workbench.model.display import Displayed, Plotted
 from workbench.model.value import Value
 from workbench.simulate.job import SimulatedJob
@@ -22,6 +23,8 @@ from workbench.simulate.waiting import RefusalRow, waiting_at, waiting_by_reason
 
 if TYPE_CHECKING:
     import pandas
+else:
+    pandas = DeferredModule("pandas")
 
 __all__ = ["Attempt", "LinkUse", "SimulationResult", "StepRow", "Usage"]
 

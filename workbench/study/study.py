@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import ProgressOption, reported
+from workbench.model.deferred import DeferredModule
 from workbench.model.display import handed_in
 from workbench.study.plan import StudyPlan
 from workbench.study.read import read_study
@@ -15,6 +16,8 @@ from workbench.study.statistics import compare_in_pairs
 
 if TYPE_CHECKING:
     import pandas
+else:
+    pandas = DeferredModule("pandas")
 
 __all__ = ["Study"]
 
