@@ -89,6 +89,26 @@ def test_a_share_of_the_placements_is_tried_in_the_order_of_names():
     assert racks_of(place(gang("j", 4, wish=by_rack()), cluster, placements=0)) == {"r1"}
 
 
+def test_a_share_at_random_is_another_one_after_pods_came():
+    policy, found = get_policy(NAME, placements=34, order="random"), []
+    for i in range(40):
+        used = {"n5": (i, 0, 0, 0)}
+        found.append(racks_of(policy.place(gang("j", 4, wish=by_rack()), racks(used=used).ledger())))
+        assert found[-1] == racks_of(policy.place(gang("j", 4, wish=by_rack()), racks(used=used).ledger()))
+    assert {rack for racks in found for rack in racks} == {"r0", "r1", "r2"}
+
+
+def test_an_order_by_bounds_tries_few_placements_and_says_so():
+    running, used = [RunningPod("d", "other", 3, {"cpu": 2000})], {"n3": (2000, 0, 1, 0)}
+    recorder = Recorder()
+    policy = get_policy(NAME, order="bound")
+    found = policy.place(gang("j", 4, wish=by_rack()), racks(running=running, used=used).ledger(), recorder)
+    assert racks_of(found) == {"r1"}
+    assert [each.name for each in recorder.candidates if each.kind == "domain"] == ["r1"]
+    assert "2 placements of j not tried, because they cannot win" in recorder.notes
+    assert racks_of(place(gang("j", 4, wish=by_rack()), racks(), order="bound", placements=34)) == {"r0"}
+
+
 def test_running_members_pin_the_domain():
     running = [RunningPod("d", "j-old", 4, {"cpu": 1000}, gang="d/j")]
     wanted = gang("j", 2, 3, wish=by_rack(), ready=1)

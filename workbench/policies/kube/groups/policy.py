@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from workbench.policies.kube.groups.group_pods import GroupPod, by_shape
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
-from workbench.policies.kube.groups.scene import KubeScene
+from workbench.policies.kube.groups.scene import KubeScene, Order
 from workbench.policies.kube.groups.telling import condition_text, record_placements
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import MemberPod, validate
@@ -68,6 +68,12 @@ class KubeTopologyParameters(KubeParameters):
         high=100,
         source="kube-scheduler 1.37.2 tries all",
     )
+    order: str = parameter(
+        "name",
+        "which placements are tried: of a share the first by name, or some at random (other ones whenever pods came or "
+        "went), or by falling upper bound of their scores, and then no more once none of the others can win",
+        choices=get_args(Order),
+    )
 
 
 class KubeTopology(KubeDefault):
@@ -86,6 +92,7 @@ class KubeTopology(KubeDefault):
     def __init__(self, parameters: KubeTopologyParameters) -> None:
         super().__init__(parameters)
         self._share = None if parameters.placements == 100 else parameters.placements
+        self._order = cast("Order", parameters.order)
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
@@ -176,7 +183,7 @@ class KubeTopology(KubeDefault):
         first: GroupOutcome[GroupPod, int, Ints] | None = None
         try:
             while True:
-                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
+                scene = self._scene(cluster, tree, levels)
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
@@ -191,6 +198,10 @@ class KubeTopology(KubeDefault):
                 cluster.pods.add(shape.kind, nodes, -1)
             for pod in held:
                 pod.node = -1
+
+    def _scene(self, cluster: KubeCluster, tree: GangTree, levels: Levels) -> KubeScene:
+        settings, share, order = self._settings, self._share, self._order
+        return KubeScene(cluster, tree.groups, tree.pods, settings, share, levels, tree.counted, order)
 
     def _eviction(
         self,
@@ -210,7 +221,7 @@ class KubeTopology(KubeDefault):
             for pod in snapshot.running
             if pod.priority < tree.root.priority and pod.node >= 0 and not pod.terminating
         ]
-        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
+        scene = self._scene(cluster, tree, levels)
         found = preempt(scene, tree.root, running, order, by_placement=True) if running else None
         if found is None:
             return ()
