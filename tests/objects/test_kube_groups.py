@@ -78,7 +78,17 @@ def test_a_gang_knows_the_composites_above_it():
         pod("train-0", "train"),
     ]
     (made,) = read_workload(objects(*manifests)).gangs
-    assert made.extra(KubeGroup).parents == (KubeParent("half", None, "zone"), KubeParent("root", 2))
+    assert made.extra(KubeGroup).parents == (KubeParent("half", None, "zone", parent="root"), KubeParent("root", 2))
+
+
+def test_composites_in_a_circle_are_told_once_each():
+    def composite(name, parent):
+        policy = gang(1, "minGroupCount")
+        return manifest("CompositePodGroup", name, schedulingPolicy=policy, parentCompositePodGroupName=parent)
+
+    group = manifest("PodGroup", "train", schedulingPolicy=gang(1), parentCompositePodGroupName="a")
+    (made,) = read_workload(objects(composite("a", "b"), composite("b", "a"), group, pod("train-0", "train"))).gangs
+    assert [each.name for each in made.extra(KubeGroup).parents] == ["a", "b"]
 
 
 def test_a_volcano_group_of_the_same_name_is_kept():

@@ -31,6 +31,7 @@ from workbench.policies.kube.groups.conditions import leaf_outcomes
 from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
 from workbench.policies.kube.groups.group_pods import GroupPod, by_shape
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
@@ -98,10 +99,16 @@ class KubeTopology(KubeDefault):
         """Why a tree of gangs is not even tried; empty if it is."""
         known = Counter(pod.group for pod in tree.pods)
         known.update(tree.counted)
-        for leaf in tree.groups.leaves(tree.root):
-            status = ready_to_queue(tree.groups, leaf.key, lambda group: known[group.key], composites=True)
-            if not status.ok:
-                return (Notice("not-enough-pods", text_of(status)),)
+
+        def ready(group: KubePodGroup) -> Status:
+            return ready_to_queue(tree.groups, group.key, lambda each: known[each.key], composites=True)
+
+        # Leaves are known only below a root that has no group above it, not even itself.
+        status = ready(tree.root)
+        if status.ok:
+            status = next((wrong for wrong in map(ready, tree.groups.leaves(tree.root)) if not wrong.ok), status)
+        if not status.ok:
+            return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
             return ()
         # One pod of each priority, the first: they differ in nothing else that is compared.
