@@ -81,6 +81,19 @@ def test_a_gang_knows_the_composites_above_it():
     assert made.extra(KubeGroup).parents == (KubeParent("half", None, "zone", parent="root"), KubeParent("root", 2))
 
 
+def test_fields_that_a_group_does_not_have_are_told():
+    policy, topology = {"gang": {"minCount": 2, "minMember": 3}}, [{"key": "zone", "level": 2}]
+    group = manifest(
+        "PodGroup", "train", schedulingPolicy=policy, schedulingConstraints={"topology": topology}, priorityClass="high"
+    )
+    (made,) = read_workload(objects(group, pod("train-0", "train"))).gangs
+    assert [(note.code, note.message) for note in made.notes] == [
+        ("unknown-field", "spec.schedulingPolicy.gang.minMember is unknown and not read"),
+        ("unknown-field", "spec.schedulingConstraints.topology[0].level is unknown and not read"),
+        ("unknown-field", "spec.priorityClass is unknown and not read (did you mean priorityClassName?)"),
+    ]
+
+
 def test_composites_in_a_circle_are_told_once_each():
     def composite(name, parent):
         policy = gang(1, "minGroupCount")
