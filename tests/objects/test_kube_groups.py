@@ -78,7 +78,30 @@ def test_a_gang_knows_the_composites_above_it():
         pod("train-0", "train"),
     ]
     (made,) = read_workload(objects(*manifests)).gangs
-    assert made.extra(KubeGroup).parents == (KubeParent("half", None, "zone"), KubeParent("root", 2))
+    assert made.extra(KubeGroup).parents == (KubeParent("half", None, "zone", parent="root"), KubeParent("root", 2))
+
+
+def test_fields_that_a_group_does_not_have_are_told():
+    policy, topology = {"gang": {"minCount": 2, "minMember": 3}}, [{"key": "zone", "level": 2}]
+    group = manifest(
+        "PodGroup", "train", schedulingPolicy=policy, schedulingConstraints={"topology": topology}, priorityClass="high"
+    )
+    (made,) = read_workload(objects(group, pod("train-0", "train"))).gangs
+    assert [(note.code, note.message) for note in made.notes] == [
+        ("unknown-field", "spec.schedulingPolicy.gang.minMember is unknown and not read"),
+        ("unknown-field", "spec.schedulingConstraints.topology[0].level is unknown and not read"),
+        ("unknown-field", "spec.priorityClass is unknown and not read (did you mean priorityClassName?)"),
+    ]
+
+
+def test_composites_in_a_circle_are_told_once_each():
+    def composite(name, parent):
+        policy = gang(1, "minGroupCount")
+        return manifest("CompositePodGroup", name, schedulingPolicy=policy, parentCompositePodGroupName=parent)
+
+    group = manifest("PodGroup", "train", schedulingPolicy=gang(1), parentCompositePodGroupName="a")
+    (made,) = read_workload(objects(composite("a", "b"), composite("b", "a"), group, pod("train-0", "train"))).gangs
+    assert [each.name for each in made.extra(KubeGroup).parents] == ["a", "b"]
 
 
 def test_a_volcano_group_of_the_same_name_is_kept():

@@ -116,6 +116,13 @@ TERM = {"topologyKey": "k"}
         ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "spec.topologySpreadConstraints[0].topologyKey"),
         ({"topologySpreadConstraints": [TERM]}, "spec.topologySpreadConstraints[0].maxSkew"),
         ({"topologySpreadConstraints": [TERM | {"maxSkew": 0}]}, "spec.topologySpreadConstraints[0].maxSkew"),
+        *(
+            (
+                {"topologySpreadConstraints": [TERM | {"maxSkew": 1, "minDomains": n}]},
+                "spec.topologySpreadConstraints[0].minDomains",
+            )
+            for n in (0, -3)
+        ),
         (
             {"topologySpreadConstraints": [TERM | {"maxSkew": 1, "whenUnsatisfiable": "Never"}]},
             "spec.topologySpreadConstraints[0].whenUnsatisfiable",

@@ -30,6 +30,8 @@ class KubeParent:
         Whether preemption evicts all pods under it or none (disruptionMode all).
     created : str
         When it was created, as the API writes it; empty: not created yet.
+    parent : str
+        Name of the CompositePodGroup that it belongs to; empty: none.
     """
 
     name: str
@@ -39,6 +41,7 @@ class KubeParent:
     preemption_policy: str = ""
     falls_whole: bool = False
     created: str = ""
+    parent: str = ""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
+from workbench.objects.kube_group_fields import kube_group_notes
 from workbench.objects.kube_groups import read_composite_pod_group, read_kube_pod_group, read_kube_workload
 from workbench.objects.kueue.queues import (
     TopologyPart,
@@ -171,7 +172,7 @@ class ClusterObjects:
         name = key if room in _SEVERAL_KINDS or room == "top_owners" else f"{kind} {key}"
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
-        if notes := notes_of(data, accepted=accepted):
+        if notes := [*notes_of(data, accepted=accepted), *kube_group_notes(data)]:
             self.notes[name] = tuple(notes)
 
 

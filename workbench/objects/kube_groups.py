@@ -26,12 +26,10 @@ class CompositePodGroup(GangRequest):
 
     Attributes
     ----------
-    parent : str
-        Name of the CompositePodGroup that it belongs to; empty: none.
+    group : KubeParent
     """
 
     group: KubeParent
-    parent: str = ""
 
     @property
     def gang(self) -> str:
@@ -44,7 +42,7 @@ class CompositePodGroup(GangRequest):
 
     @classmethod
     def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
-        """The PodGroup of each gang with the composites above it, as far as they are in the input.
+        """The PodGroup of each gang with the composites above it, as far as they are in the input, each once.
 
         Parameters
         ----------
@@ -56,8 +54,10 @@ class CompositePodGroup(GangRequest):
             above: list[KubeParent] = []
             name = wish.parent
             while name and len(above) < _MOST_LEVELS and (found := known.get(f"{gang.namespace}/{name}")):
+                if found.group in above:
+                    break
                 above.append(found.group)
-                name = found.parent
+                name = found.group.parent
             if above:
                 yield gang.key, replace(wish, parents=tuple(above))
 
@@ -121,8 +121,9 @@ def read_composite_pod_group(data: Mapping[str, Any]) -> CompositePodGroup:
         _preemption_policy(spec),
         _falls_whole(spec),
         metadata.created,
+        get_text(spec, "parentCompositePodGroupName", "spec"),
     )
-    return CompositePodGroup(metadata, group, get_text(spec, "parentCompositePodGroupName", "spec"))
+    return CompositePodGroup(metadata, group)
 
 
 def read_kube_workload(data: Mapping[str, Any]) -> KubeWorkload:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.model.labels import Requirement
 from workbench.model.pod_rules import NO_RULES, NodePreference, PodAffinityTerm, PodRules, PodSelector, SpreadConstraint
-from workbench.objects.fields import child, get_count, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.node_terms import PREFERRED, REQUIRED, read_node_term
 from workbench.objects.selectors import read_label_selector
 
@@ -103,21 +103,29 @@ def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
 
 
 def _constraint(data: Mapping[str, Any], where: str) -> SpreadConstraint:
-    key, skew = get_text(data, "topologyKey", where), get_int(data, "maxSkew", where)
+    key = get_text(data, "topologyKey", where)
     if not key:
         raise wrong(child(where, "topologyKey"), data.get("topologyKey"), "a label key of nodes")
-    if skew is None or skew < 1:
-        raise wrong(child(where, "maxSkew"), data.get("maxSkew"), "1 or more")
     return SpreadConstraint(
         key,
-        skew,
+        _positive(data, "maxSkew", where),
         hard=_one_of(data, "whenUnsatisfiable", where, (_HARD, _SOFT)) == _HARD,
         labels=_labels(data, "labelSelector", where),
-        min_domains=get_count(data, "minDomains", where, 1),
+        min_domains=_positive(data, "minDomains", where, 1),
         honor_affinity=_one_of(data, "nodeAffinityPolicy", where, ("Honor", "Ignore")) == "Honor",
         honor_taints=_one_of(data, "nodeTaintsPolicy", where, ("Ignore", "Honor")) == "Honor",
         match_keys=tuple(_texts(data, "matchLabelKeys", where)),
     )
+
+
+def _positive(data: Mapping[str, Any], key: str, where: str, default: int = 0) -> int:
+    """A number of 1 or more; `default` where it is absent, if that is such a number."""
+    number = get_int(data, key, where)
+    if number is None and default:
+        return default
+    if number is None or number < 1:
+        raise wrong(child(where, key), data.get(key), "1 or more")
+    return number
 
 
 def _one_of(data: Mapping[str, Any], key: str, where: str, values: tuple[str, str]) -> str:

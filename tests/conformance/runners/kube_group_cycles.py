@@ -73,6 +73,9 @@ class Injected:
     def alike(self, group: KubePodGroup, placements: Sequence[GroupPlacement[Sequence[str]]]) -> None:
         return None
 
+    def bounds(self, group: KubePodGroup, placements: Sequence[GroupPlacement[Sequence[str]]]) -> None:
+        return None
+
     def complete(self, trial: Trial[str, str, Sequence[str]]) -> None: ...
 
     def place(self, run: Sequence[str], nodes: Sequence[str]) -> list[PodOutcome[str]]:

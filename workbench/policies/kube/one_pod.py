@@ -28,7 +28,7 @@ from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.spread import filter_spread, spread_scores
 from workbench.policies.kube.status import NodeStatuses, Status
 
-__all__ = ["FILTERS", "SCORES", "PodChoice", "filter_pod", "passes", "schedule_pod", "score_pod"]
+__all__ = ["FILTERS", "NODE_FILTERS", "SCORES", "PodChoice", "filter_pod", "passes", "schedule_pod", "score_pod"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -49,6 +49,9 @@ FILTERS: Mapping[str, Filter] = {
     "PodTopologySpread": lambda cluster, shape, _, statuses: filter_spread(cluster, shape, statuses),
     "InterPodAffinity": lambda cluster, shape, _, statuses: filter_pod_affinity(cluster, shape, statuses),
 }
+
+#: Filters whose answer no pod changes.
+NODE_FILTERS = ("NotReady", "NodeUnschedulable", "TaintToleration", "NodeAffinity")
 
 #: Score plugins by upstream's name, with the weight in the default profile.
 SCORES: Mapping[str, tuple[int, Score]] = {
@@ -141,8 +144,14 @@ def schedule_pod(
     return PodChoice(node, statuses, feasible, total, parts, tied)
 
 
-def filter_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings) -> NodeStatuses:
-    """Ask every filter about a pod on some nodes; parameters as for `schedule_pod`.
+def filter_pod(
+    cluster: KubeCluster,
+    shape: PodShape,
+    candidates: Ints,
+    settings: KubeSettings,
+    plugins: Collection[str] = FILTERS.keys(),
+) -> NodeStatuses:
+    """Ask filters about a pod on some nodes.
 
     Parameters
     ----------
@@ -152,10 +161,13 @@ def filter_pod(cluster: KubeCluster, shape: PodShape, candidates: Ints, settings
     candidates : ndarray of shape (k,), int32
         Indices of the nodes.
     settings : KubeSettings
+    plugins : collection of str
+        The plugins that are asked, by upstream's names.
     """
     statuses = NodeStatuses(candidates)
     for statuses.plugin, filter_nodes in FILTERS.items():
-        filter_nodes(cluster, shape, settings, statuses)
+        if statuses.plugin in plugins:
+            filter_nodes(cluster, shape, settings, statuses)
     return statuses
 
 

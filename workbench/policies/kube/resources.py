@@ -104,7 +104,7 @@ def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     ----------
     cluster : KubeCluster
     shape : PodShape
-        The pods; resources that no node has are not looked at.
+        The pods.
     settings : KubeSettings
     nodes : ndarray of shape (m,), int32
         Indices of the nodes.
@@ -113,6 +113,8 @@ def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     """
     columns = cluster.nodes.resources
     filtered = {PODS, *_filtered(shape, settings)}
+    if not filtered.issubset(columns):
+        return np.zeros(len(nodes), dtype=np.int64)
     row = np.where([name in filtered for name in columns], cluster.rows(shape)[0], 0)
     return pods_per_node(cluster.nodes.allocatable[nodes] - cluster.requested[nodes], row, cap=cap)
 

@@ -89,6 +89,26 @@ def test_a_share_of_the_placements_is_tried_in_the_order_of_names():
     assert racks_of(place(gang("j", 4, wish=by_rack()), cluster, placements=0)) == {"r1"}
 
 
+def test_a_share_at_random_is_another_one_after_pods_came():
+    policy, found = get_policy(NAME, placements=34, order="random"), []
+    for i in range(40):
+        used = {"n5": (i, 0, 0, 0)}
+        found.append(racks_of(policy.place(gang("j", 4, wish=by_rack()), racks(used=used).ledger())))
+        assert found[-1] == racks_of(policy.place(gang("j", 4, wish=by_rack()), racks(used=used).ledger()))
+    assert {rack for racks in found for rack in racks} == {"r0", "r1", "r2"}
+
+
+def test_an_order_by_bounds_tries_few_placements_and_says_so():
+    running, used = [RunningPod("d", "other", 3, {"cpu": 2000})], {"n3": (2000, 0, 1, 0)}
+    recorder = Recorder()
+    policy = get_policy(NAME, order="bound")
+    found = policy.place(gang("j", 4, wish=by_rack()), racks(running=running, used=used).ledger(), recorder)
+    assert racks_of(found) == {"r1"}
+    assert [each.name for each in recorder.candidates if each.kind == "domain"] == ["r1"]
+    assert "2 placements of j not tried, because they cannot win" in recorder.notes
+    assert racks_of(place(gang("j", 4, wish=by_rack()), racks(), order="bound", placements=34)) == {"r0"}
+
+
 def test_running_members_pin_the_domain():
     running = [RunningPod("d", "j-old", 4, {"cpu": 1000}, gang="d/j")]
     wanted = gang("j", 2, 3, wish=by_rack(), ready=1)
@@ -197,12 +217,12 @@ def test_gangs_under_one_composite_are_decided_together():
 
 def test_children_of_a_composite_are_tried_by_the_time_of_their_creation():
     early, late = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
-    root, half = KubeParent("root", 2), KubeParent("half", 1, created=early)
+    root, half = KubeParent("root", 2), KubeParent("half", 1, created=early, parent="root")
     below = gang("a", 4, wish=by_rack(parent="half", parents=(half, root)), created=late)
     beside = gang("b", 4, wish=by_rack(parent="root", parents=(root,)), created=late)
     found = {d.gang.name: racks_of(d.result) for d in get_policy(NAME).schedule([beside, below], racks(cpu=2000))}
     assert found == {"a": {"r0"}, "b": {"r1"}}
-    half = KubeParent("half", 1, created=late)
+    half = KubeParent("half", 1, created=late, parent="root")
     below = gang("a", 4, wish=by_rack(parent="half", parents=(half, root)), created=early)
     beside = gang("b", 4, wish=by_rack(parent="root", parents=(root,)), created=early)
     found = {d.gang.name: racks_of(d.result) for d in get_policy(NAME).schedule([beside, below], racks(cpu=2000))}
@@ -218,6 +238,21 @@ def test_a_group_without_its_composite_waits():
     refusal = place(gang("j", 2, wish=KubeGroup(given=True, parent="gone")), racks())
     text = "failed to build hierarchy snapshot: composite pod group object not found in state for "
     assert said(refusal.reasons) == (f"{text}compositepodgroup/d/gone",)
+
+
+@pytest.mark.parametrize(
+    ("parents", "missing"),
+    [
+        ((KubeParent("half", parent="gone"),), "gone"),
+        ((KubeParent("half", parent="half"),), "half"),
+        ((KubeParent("half", parent="root"), KubeParent("root", parent="half")), "root"),
+    ],
+    ids=["a composite without its own", "a composite in itself", "a cycle"],
+)
+def test_a_tree_without_a_root_waits(parents, missing):
+    refusal = place(gang("j", 2, wish=by_rack(parent="half", parents=parents)), racks())
+    text = "failed to build hierarchy snapshot: composite pod group object not found in state for "
+    assert said(refusal.reasons) == (f"{text}compositepodgroup/d/{missing}",)
 
 
 def test_other_policies_say_that_they_do_not_read_the_group():

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from workbench.policies.kube.groups.bounded import PlacementBound, bounded_trials
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
@@ -84,7 +85,9 @@ class GroupOutcome(Generic[P, N, S]):
     placement : GroupPlacement, optional
         The placement that was chosen.
     tied : tuple of str
-        All placements with the largest total.
+        All placements with the largest total, of those that were tried.
+    untried : int
+        Placements that were not tried, because they cannot be kept.
     """
 
     group: KubePodGroup
@@ -94,6 +97,7 @@ class GroupOutcome(Generic[P, N, S]):
     trials: list[Trial[P, N, S]] = field(default_factory=list)
     placement: GroupPlacement[S] | None = None
     tied: tuple[str, ...] = ()
+    untried: int = 0
 
     @property
     def succeeded(self) -> bool:
@@ -160,6 +164,12 @@ class Scene(Protocol[P, N, S]):
     def placements(self, group: KubePodGroup, nodes: S) -> GroupPlacements[S]:
         """Find the placements of a group within nodes."""
 
+    def bounds(self, group: KubePodGroup, placements: Sequence[GroupPlacement[S]]) -> list[PlacementBound] | None:
+        """Upper bounds of what each placement of a group can reach; None: all are to be tried."""
+
+    def reached(self, trial: Trial[P, N, S]) -> PlacementBound:
+        """What a trial reached that succeeded."""
+
     def score(self, group: KubePodGroup, trials: Sequence[Trial[P, N, S]]) -> Status:
         """Score placements in which the group succeeded (`Trial.total`); answers an error if that is impossible."""
 
@@ -217,28 +227,48 @@ class GroupCycle(Generic[P, N, S]):
             return GroupOutcome(group, placements.status)
         if not placements.found:
             return GroupOutcome(group, Status(Code.UNSCHEDULABLE, ("no feasible placements found",)))
-        trials = self.scene.alike(group, placements.found) or []
-        for placement in placements.found[len(trials) :]:
-            self.scene.begin(group, placement)
-            outcome = self._members(group, placement.nodes)
-            self._take_back(outcome)
-            trials.append(Trial(placement, outcome))
-            if outcome.status.code is Code.ERROR:
-                return self._of_trial(trials[-1], trials, outcome.status)
+        bounds = self.scene.bounds(group, placements.found)
+        if bounds is None:
+            trials = self._trials(group, placements.found)
+        else:
+            needed = group.minimum - self.scene.scheduled(group)
+            trials = bounded_trials(bounds, needed, lambda i: self._attempt(group, placements.found[i]))
+        untried = len(placements.found) - len(trials)
+        if trials[-1].outcome.status.code is Code.ERROR:
+            return self._of_trial(trials[-1], trials, trials[-1].outcome.status)
         good = [trial for trial in trials if trial.outcome.succeeded]
         if not good:
             first = text_of(trials[0].outcome.status)
-            text = f"0/{len(trials)} placements are available, first placement status: {first}"
+            text = f"0/{len(placements.found)} placements are available, first placement status: {first}"
             return self._of_trial(trials[0], trials, Status(Code.UNSCHEDULABLE, (NOTHING_PLACED, text)))
         tied = good
-        if len(good) > 1:
+        if len(good) > 1 or (bounds is not None and untried):
             wrong = self.scene.score(group, good)
             if not wrong.ok:
                 return GroupOutcome(group, wrong, trials=trials)
             tied = [good[position] for position in best_totals([trial.total or 0 for trial in good])]
         best = self._of_trial(tied[0], trials, tied[0].outcome.status)
-        best.tied = tuple(trial.placement.name for trial in tied)
+        best.tied, best.untried = tuple(trial.placement.name for trial in tied), untried
         return best
+
+    def _trials(self, group: KubePodGroup, placements: Sequence[GroupPlacement[S]]) -> list[Trial[P, N, S]]:
+        """Try a group in placements, up to the first that ends in an error; nothing stays assumed."""
+        trials = self.scene.alike(group, placements) or []
+        for placement in placements[len(trials) :]:
+            self.scene.begin(group, placement)
+            outcome = self._members(group, placement.nodes)
+            self._take_back(outcome)
+            trials.append(Trial(placement, outcome))
+            if outcome.status.code is Code.ERROR:
+                break
+        return trials
+
+    def _attempt(
+        self, group: KubePodGroup, placement: GroupPlacement[S]
+    ) -> tuple[Trial[P, N, S], PlacementBound | None]:
+        """Try a group in one placement, and say what it reaches there; None if it fails."""
+        (trial,) = self._trials(group, [placement])
+        return trial, self.scene.reached(trial) if trial.outcome.succeeded else None
 
     def _of_trial(self, trial: Trial[P, N, S], trials: list[Trial[P, N, S]], status: Status) -> GroupOutcome[P, N, S]:
         """Outcome of a group that is that of one of its trials; under a failed group all groups fail."""

@@ -163,7 +163,6 @@ class GangTree:
 
 def _composites(gang: Gang) -> list[KubePodGroup]:
     """The CompositePodGroups above a gang."""
-    parents = gang.extra(KubeGroup).parents
     return [
         KubePodGroup(
             parent.name,
@@ -171,12 +170,12 @@ def _composites(gang: Gang) -> list[KubePodGroup]:
             composite=True,
             min_count=parent.min_count,
             topology_key=parent.topology_key,
-            parent=parents[i + 1].name if i + 1 < len(parents) else "",
+            parent=parent.parent,
             priority=parent.priority or 0,
             preemption_policy=parent.preemption_policy,
             falls_whole=parent.falls_whole,
         )
-        for i, parent in enumerate(parents)
+        for parent in gang.extra(KubeGroup).parents
     ]
 
 

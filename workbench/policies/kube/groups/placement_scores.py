@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from workbench.policies.kube.status import Code, Status
 
-__all__ = ["FULL", "best_totals", "fit_score", "normalised_counts"]
+__all__ = ["ALWAYS", "FULL", "best_totals", "fit_score", "normalised_counts", "total_of"]
 
 #: The largest score.
 FULL = 100
 
 #: Resources that count for every group, requested or not.
-_ALWAYS = ("cpu", "memory", "ephemeral-storage")
+ALWAYS = ("cpu", "memory", "ephemeral-storage")
 
 
 def normalised_counts(counts: Sequence[int]) -> list[int] | Status:
@@ -31,7 +31,26 @@ def normalised_counts(counts: Sequence[int]) -> list[int] | Status:
     largest = max(counts, default=0)
     if largest == 0:
         return Status(Code.ERROR, ("no pods from pod group are assigned to any of the candidate placements",))
-    return [FULL * count // largest for count in counts]
+    return [_normalised(count, largest) for count in counts]
+
+
+def total_of(count: int, fit: int, largest: int) -> int:
+    """Sum of the two scores of a placement.
+
+    Parameters
+    ----------
+    count : int
+        Pods of the group in it.
+    fit : int
+        Its `fit_score`.
+    largest : int
+        Pods in the placement that holds most of them.
+    """
+    return _normalised(count, largest) + fit
+
+
+def _normalised(count: int, largest: int) -> int:
+    return FULL * count // largest if largest else 0
 
 
 def fit_score(
@@ -60,7 +79,7 @@ def fit_score(
     for name, weight in resources:
         capacity = allocatable.get(name, 0)
         asked = requested.get(name, 0)
-        if capacity == 0 or (asked == 0 and name not in _ALWAYS):
+        if capacity == 0 or (asked == 0 and name not in ALWAYS):
             continue
         total += weight * (min(asked + used.get(name, 0), capacity) * FULL // capacity)
         weights += weight

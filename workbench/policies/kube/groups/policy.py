@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,11 @@ from workbench.policies.kube.groups.conditions import leaf_outcomes
 from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
 from workbench.policies.kube.groups.group_pods import GroupPod, by_shape
+from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
-from workbench.policies.kube.groups.scene import KubeScene
+from workbench.policies.kube.groups.scene import KubeScene, Order
 from workbench.policies.kube.groups.telling import condition_text, record_placements
 from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import MemberPod, validate
@@ -69,6 +70,12 @@ class KubeTopologyParameters(KubeParameters):
         high=100,
         source="kube-scheduler 1.37.2 tries all",
     )
+    order: str = parameter(
+        "name",
+        "which placements are tried: of a share the first by name, or some at random (other ones whenever pods came or "
+        "went), or by falling upper bound of their scores, and then no more once none of the others can win",
+        choices=get_args(Order),
+    )
 
 
 class KubeTopology(KubeDefault):
@@ -92,15 +99,22 @@ class KubeTopology(KubeDefault):
     def __init__(self, parameters: KubeTopologyParameters) -> None:
         super().__init__(parameters)
         self._share = None if parameters.placements == 100 else parameters.placements
+        self._order = cast("Order", parameters.order)
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
         known = Counter(pod.group for pod in tree.pods)
         known.update(tree.counted)
-        for leaf in tree.groups.leaves(tree.root):
-            status = ready_to_queue(tree.groups, leaf.key, lambda group: known[group.key], composites=True)
-            if not status.ok:
-                return (Notice("not-enough-pods", text_of(status)),)
+
+        def ready(group: KubePodGroup) -> Status:
+            return ready_to_queue(tree.groups, group.key, lambda each: known[each.key], composites=True)
+
+        # Leaves are known only below a root that has no group above it, not even itself.
+        status = ready(tree.root)
+        if status.ok:
+            status = next((wrong for wrong in map(ready, tree.groups.leaves(tree.root)) if not wrong.ok), status)
+        if not status.ok:
+            return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
             return ()
         # One pod of each priority, the first: they differ in nothing else that is compared.
@@ -182,7 +196,7 @@ class KubeTopology(KubeDefault):
         first: GroupOutcome[GroupPod, int, Ints] | None = None
         try:
             while True:
-                scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
+                scene = self._scene(cluster, tree, levels)
                 outcome = GroupCycle(scene).run(tree.root, order)
                 first = outcome if first is None else first
                 found = dict(outcome.placed())
@@ -197,6 +211,10 @@ class KubeTopology(KubeDefault):
                 cluster.pods.add(shape.kind, nodes, -1)
             for pod in held:
                 pod.node = -1
+
+    def _scene(self, cluster: KubeCluster, tree: GangTree, levels: Levels) -> KubeScene:
+        settings, share, order = self._settings, self._share, self._order
+        return KubeScene(cluster, tree.groups, tree.pods, settings, share, levels, tree.counted, order)
 
     def _eviction(
         self,
@@ -216,7 +234,7 @@ class KubeTopology(KubeDefault):
             for pod in snapshot.running
             if pod.priority < tree.root.priority and pod.node >= 0 and not pod.terminating
         ]
-        scene = KubeScene(cluster, tree.groups, tree.pods, self._settings, self._share, levels, tree.counted)
+        scene = self._scene(cluster, tree, levels)
         found = preempt(scene, tree.root, running, order, by_placement=True) if running else None
         if found is None:
             return ()

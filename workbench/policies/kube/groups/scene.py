@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +14,23 @@ from workbench.model.resources import ASSUMED
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcomes_of, shapes_of, unplaced
+from workbench.policies.kube.groups.bounded import PlacementBound
 from workbench.policies.kube.groups.cycle import PodOutcome, Trial
 from workbench.policies.kube.groups.group_pods import GroupPod, by_shape, pod_order, runs_of
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
-from workbench.policies.kube.groups.placement_scores import fit_score, normalised_counts
+from workbench.policies.kube.groups.placement_scores import ALWAYS, FULL, fit_score, normalised_counts, total_of
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements, generate_placements, share_of
 from workbench.policies.kube.groups.quorum import feasible
-from workbench.policies.kube.one_pod import passes, schedule_pod
+from workbench.policies.kube.one_pod import NODE_FILTERS, filter_pod, passes, schedule_pod
+from workbench.policies.kube.resources import pods_that_fit
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import SUCCESS, Status
 
-__all__ = ["KubeScene"]
+__all__ = ["KubeScene", "Order"]
+
+Order = Literal["name", "random", "bound"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -43,6 +49,9 @@ class KubeScene:
     settings : KubeSettings
     share : int, optional
         Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
+    order : {"name", "random", "bound"}
+        The placements of which a share is tried: the first by name, some drawn at random, or those with the highest
+        upper bounds of their scores. ``bound`` tries no more once none of the others can win.
     levels : Levels, optional
         Values of topology keys; None: those of the nodes' labels.
     counted : mapping of str to int, optional
@@ -58,11 +67,13 @@ class KubeScene:
         share: int | None = None,
         levels: Levels | None = None,
         counted: Mapping[str, int] | None = None,
+        order: Order = "name",
     ) -> None:
         self.cluster = cluster
         self.groups = groups
         self.settings = settings
         self.share = share
+        self.order = order
         self._counted = {} if counted is None else counted
         self.levels = Levels(cluster.nodes) if levels is None else levels
         self._waiting: dict[str, list[GroupPod]] = {}
@@ -182,7 +193,65 @@ class KubeScene:
         if self.share is None:
             return found
         tried = share_of([len(each.nodes) for each in found.found], self.share)
-        return GroupPlacements(found.found[:tried], found.status)
+        chosen = list(range(len(found.found)))
+        if self.order == "random":
+            # Other ones whenever pods came or went in between, so that a gang that is tried again finds others.
+            state = f"{group.key} {self.cluster.requested.sum()}"
+            chosen.sort(key=lambda i: blake2b(f"{state} {found.found[i].name}".encode()).digest())
+        elif self.order == "bound" and (bounds := self.bounds(group, found.found)) is not None:
+            most = max((bound.count for bound in bounds), default=0)
+            chosen.sort(key=lambda i: (-total_of(*bounds[i], most), i))
+        return GroupPlacements(tuple(found.found[i] for i in sorted(chosen[:tried])), found.status)
+
+    def bounds(self, group: KubePodGroup, placements: Sequence[GroupPlacement[Ints]]) -> list[PlacementBound] | None:
+        """Upper bounds of what each placement of a PodGroup can reach; None: they are not asked for or not known.
+
+        Of each shape a placement takes no more pods than its nodes have room for, each shape by itself. Where there are
+        several placements no pod of the group has a node yet: it would pin one of them.
+
+        Parameters
+        ----------
+        group : KubePodGroup
+        placements : sequence of GroupPlacement
+        """
+        if self.order != "bound" or group.composite or len(placements) < 2:
+            return None
+        places = [each.nodes for each in placements]
+        nodes = np.concatenate(places)
+        place = np.repeat(np.arange(len(places)), [len(each) for each in places])
+        held: list[dict[PodShape, int]] = [{} for _ in places]
+        for run in self.runs(group):
+            first = run[0]
+            passed = filter_pod(self.cluster, first.shape, nodes, self.settings, NODE_FILTERS).passed
+            if first.serving is not None:
+                passed = passed & first.serving[nodes]
+            room = np.where(passed, pods_that_fit(self.cluster, first.shape, self.settings, nodes, len(run)), 0)
+            for i, pods in enumerate(np.bincount(place, room, minlength=len(places)).astype(np.int64).tolist()):
+                held[i][first.shape] = held[i].get(first.shape, 0) + min(pods, len(run))
+        fits = self._most_fit(places, held)
+        return [PlacementBound(sum(shapes.values()), fit) for shapes, fit in zip(held, fits, strict=True)]
+
+    def reached(self, trial: Trial[GroupPod, int, Ints]) -> PlacementBound:
+        """What a trial of a PodGroup reached that succeeded.
+
+        Parameters
+        ----------
+        trial : Trial
+        """
+        shapes = shapes_of(trial.outcome)
+        (fit,) = self.fits([trial.placement.nodes], [shapes])
+        return PlacementBound(sum(shapes.values()), fit)
+
+    def _most_fit(self, places: Sequence[Ints], held: Sequence[Mapping[PodShape, int]]) -> list[int]:
+        """Upper bound of the score by how full each placement becomes, with at most some pods of each shape."""
+        extended = [name for name, _ in self.settings.resources if name not in ALWAYS]
+        shapes = held[0].keys()
+        if any(shape.requests.get(name) for name in extended for shape in shapes):
+            if len(shapes) > 1:
+                # Which resources count depends on the shapes that are placed.
+                return [FULL] * len(places)
+            return list(map(max, self.fits(places, held), self.fits(places, [{}] * len(places))))
+        return self.fits(places, held)
 
     def score(self, group: KubePodGroup, trials: Sequence[Trial[GroupPod, int, Ints]]) -> Status:
         """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.

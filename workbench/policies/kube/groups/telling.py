@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
@@ -40,6 +41,9 @@ def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> N
             if recorder.ties_only and (owner or not trial.outcome.succeeded):
                 continue
             recorder.candidates.append(_candidate(trial, each, owner, levels.tier(each.group.topology_key)))
+        if each.untried and not recorder.ties_only:
+            placements = counted(each.untried, "placement")
+            recorder.note(f"{placements} of {each.group.name} not tried, because they cannot win")
         if len(each.tied) > 1 and not recorder.ties_only:
             recorder.note(f"equal scores of placements of {each.group.name}: {', '.join(each.tied)}")
 
