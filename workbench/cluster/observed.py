@@ -58,11 +58,12 @@ def observed_gangs(
     Yields
     ------
     ObservedGang
-        By namespace and name, first the gangs with running pods, then those that Kueue has admitted. A pod without an owner is a gang of its own if it has GPUs; without GPUs it is left out,
-        as clusters run thousands of them. The Jobs of a HyperJob are one gang. Pods that are terminating stay where
-        they are. What the scheduler wrote about the gang is taken away for the moment, too: the HyperNode on its
-        PodGroups, the condition of groups of scheduling.k8s.io, and the admission of its Workload of Kueue, with the
-        node labels that Kueue made its pods select.
+        By namespace and name, first the gangs with running pods, then those that Kueue has admitted. A pod without an
+        owner is a gang of its own if it has GPUs; without GPUs it is left out, as clusters run thousands of them. The
+        Jobs of a HyperJob are one gang. Pods that are terminating stay where they are. What the scheduler wrote about
+        the gang is taken away for the moment, too: the HyperNode on its PodGroups, the condition of groups of
+        scheduling.k8s.io, and the admission of its Workload of Kueue, with the node labels that Kueue made its pods
+        select.
 
     Notes
     -----
