@@ -18,6 +18,7 @@ from tests.widgets.page import ask, refused
 from workbench.cli import main
 from workbench.evaluate.choices import make_policy
 from workbench.evaluate.differences import differences
+from workbench.evaluate.usual_policies import FIELD
 from workbench.evaluate.whatif import fix
 from workbench.formats.scheduler_conf import load_config
 from workbench.model.explanation import NO_RECORDERS
@@ -561,3 +562,27 @@ def test_a_policy_from_a_cell_is_told_at_once_and_replaces_itself(comparer, said
     workbench.policy("mine")(mine)
     comparer.wait()
     assert not told
+
+
+def test_field_stands_for_the_twin_of_each_scheduler(comparer, said):
+    answer = ask(comparer, "choose", chosen=[{"name": "gang"}, {"name": "volcano-1.13"}, {"name": "field"}])
+    names = ["gang", "volcano-1.13", "volcano-1.15", "kueue-0.19", "kube-1.37-topology", "kube-default"]
+    assert [one["name"] for one in answer["chosen"]] == names == [name for name, _ in comparer.policies]
+    comparer.wait()
+    view = last(said, "result")
+    assert [one["name"].partition(" (")[0] for one in view["policies"]] == names
+    assert not any(one.get("error") for one in view["policies"])
+    assert any("kube-default" in one["name"] and one["warnings"] for one in view["policies"])
+    # Parameters that were set before stay, and the name adds nothing where every twin is there.
+    comparer.choose([("kueue-0.19", {"balanced": "true"}), ("field", {})])
+    assert comparer.policies[0] == ("kueue-0.19", {"balanced": "true"}) and len(comparer.policies) == 5
+    comparer.choose([*comparer.policies, ("field", {})])
+    assert len(comparer.policies) == 5
+
+
+def test_a_comparer_of_the_field():
+    with_all = PlacementComparer(policies="field")
+    try:
+        assert [name for name, _ in with_all.policies] == list(FIELD)
+    finally:
+        with_all.close()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.cluster.changes import ObjectChange, added
+from workbench.cluster.kueue_admissions import admissions_of, assigned_nodes, unselected, without_admission
 from workbench.cluster.state import ClusterState
 from workbench.jobs.hyper_job.gangs import hyper_job_of_jobs
 from workbench.model.gang import Gang
+from workbench.model.kueue_names import TOPOLOGY_GATE
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.kueue.workload import KueueWorkload
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
@@ -28,7 +31,8 @@ class ObservedGang:
     snapshot : ClusterSnapshot
         The cluster without those pods; everything else is where it is.
     nodes : mapping of str to str or None
-        Node of each pod; None: the pod waits.
+        Node of each pod; None: the pod waits. Of a gang that Kueue has admitted and of which no pod runs, the nodes in
+        its assignment.
     scheduler : str
         spec.schedulerName of its first pod by name; empty: not given.
     """
@@ -54,9 +58,12 @@ def observed_gangs(
     Yields
     ------
     ObservedGang
-        By namespace and name. A pod without an owner is a gang of its own if it has GPUs; without GPUs it is left out,
-        as clusters run thousands of them. The Jobs of a HyperJob are one gang. Pods that are terminating stay where
-        they are. What Volcano wrote on the PodGroups about the HyperNode of the gang is taken away for the moment, too.
+        By namespace and name, first the gangs with running pods, then those that Kueue has admitted. A pod without an
+        owner is a gang of its own if it has GPUs; without GPUs it is left out, as clusters run thousands of them. The
+        Jobs of a HyperJob are one gang. Pods that are terminating stay where they are. What the scheduler wrote about
+        the gang is taken away for the moment, too: the HyperNode on its PodGroups, the condition of groups of
+        scheduling.k8s.io, and the admission of its Workload of Kueue, with the node labels that Kueue made its pods
+        select.
 
     Notes
     -----
@@ -89,27 +96,70 @@ def observed_gangs(
                     yield ObservedGang(found, snapshot, nodes, pods[0].spec.scheduler)
     finally:
         state.apply(back)
+    yield from _admitted(state, gangs)
+
+
+def _admitted(state: ClusterState, running: Collection[str]) -> Iterator[ObservedGang]:
+    """The gangs that Kueue has admitted to nodes and of which no pod runs, each with the cluster without its admission.
+
+    The state is as before whenever a gang is yielded and at the end.
+    """
+    for gang in state.workload.gangs:
+        workloads = admissions_of(state.objects, [gang.key]) if gang.key not in running else []
+        nodes = assigned_nodes(gang, workloads, state.objects)
+        if not nodes:
+            continue
+        pods = [state.objects.pods[key] for key in state.members_of(gang.key)[0]]
+        back, changes = _unadmitted(state, pods, workloads)
+        snapshot, workload = state.apply(changes)
+        found = [one for one in workload.gangs if (one.kind, one.key) == (gang.kind, gang.key)]
+        state.apply(back)
+        scheduler = pods[0].spec.scheduler if pods else ""
+        yield from (ObservedGang(one, snapshot, nodes, scheduler) for one in found)
+
+
+def _unadmitted(
+    state: ClusterState, pods: Sequence[Pod], workloads: Sequence[KueueWorkload]
+) -> tuple[list[ObjectChange], list[ObjectChange]]:
+    """The changes that put Workloads and pods back as they are, and those that take the admission from them."""
+    before = [_present(state.objects, one) for one in (*pods, *workloads)]
+    free = [unselected(pod, workloads) for pod in pods]
+    free = [replace(pod, gates=(), gated=False) if set(pod.gates) == {TOPOLOGY_GATE} else pod for pod in free]
+    after = [*free, *(without_admission(one) for one in workloads)]
+    return before, [replace(one, value=value) for one, value in zip(before, after, strict=True)]
 
 
 def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[ObjectChange], list[ObjectChange]]:
     """The changes that put a gang's pods and PodGroups back as they are, and those that take it off its nodes."""
-    before = [_present(state.objects, pod) for pod in pods]
-    changes = [
-        replace(one, value=replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending"))
-        for one, pod in zip(before, pods, strict=True)
+    workloads = admissions_of(state.objects, owners, pods)
+    before = [_present(state.objects, one) for one in (*pods, *workloads)]
+    bare: list[Pod | PodGroup | KueueWorkload] = [
+        replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending")
+        for pod in (unselected(pod, workloads) for pod in pods)
     ]
+    bare += [without_admission(one) for one in workloads]
     for group in sorted(group for owner in owners for group in state.members_of(owner)[1]):
         stored = state.objects.pod_groups[group]
-        if ALLOCATED_HYPERNODE_ANNOTATION in stored.metadata.annotations:
-            annotations = dict(stored.metadata.annotations)
-            del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
+        free = _undecided(stored)
+        if free != stored:
             before.append(_present(state.objects, stored))
-            bare = replace(stored, metadata=replace(stored.metadata, annotations=annotations))
-            changes.append(replace(before[-1], value=bare))
-    return before, changes
+            bare.append(free)
+    return before, [replace(one, value=value) for one, value in zip(before, bare, strict=True)]
 
 
-def _present(objects: ClusterObjects, value: Pod | PodGroup) -> ObjectChange:
+def _undecided(group: PodGroup) -> PodGroup:
+    """A PodGroup without what a scheduler wrote about its gang."""
+    if group.kube is not None and group.kube.scheduled:
+        group = replace(group, kube=replace(group.kube, scheduled=False))
+    if ALLOCATED_HYPERNODE_ANNOTATION not in group.metadata.annotations:
+        return group
+    annotations = dict(group.metadata.annotations)
+    del annotations[ALLOCATED_HYPERNODE_ANNOTATION]
+    return replace(group, metadata=replace(group.metadata, annotations=annotations))
+
+
+def _present(objects: ClusterObjects, value: Pod | PodGroup | KueueWorkload) -> ObjectChange:
     """The change that puts an object back as it is, with what admission says of it."""
-    name = f"{type(value).__name__} {value.metadata.key}"
+    kind = value.kind if isinstance(value, KueueWorkload) else type(value).__name__
+    name = f"{kind} {value.metadata.key}"
     return added(value, objects.refused.get(name, ""), objects.notes.get(name, ()))

@@ -47,6 +47,8 @@ _SESSION = "session"
 
 #: PodGroups that are no Volcano ones, by `Ref.kind`: they say how many pods of a gang must start, and are not written.
 _OTHER_GROUPS = tuple(f"PodGroup.{group}" for group in KOORDINATOR_GROUPS)
+#: Fields of a pod's spec that may change while it waits: Kueue takes its gate away and selects the nodes.
+_CHANGING = ("schedulingGates", "nodeSelector", "affinity", "tolerations", "priority")
 #: Phases of a PodGroup that the scheduler has not admitted.
 _WAITS = ("", "Pending")
 
@@ -469,6 +471,8 @@ def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
     before, after = change.before, change.after
     assert after is not None
     if known is None or before is None or before["spec"].get("containers") is not after["spec"].get("containers"):
+        return read_pod(after)
+    if any(before["spec"].get(name) != after["spec"].get(name) for name in _CHANGING):
         return read_pod(after)
     metadata, status = after["metadata"], after.get("status") or {}
     if metadata.get("labels") is not before["metadata"].get("labels"):

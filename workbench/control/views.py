@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from workbench.objects.job import read_job
 from workbench.objects.pod import read_pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 
-__all__ = ["JobRow", "PodRow", "job_rows", "jobs_of_groups", "pod_rows"]
+__all__ = ["JobRow", "PodRow", "job_rows", "jobs_of_groups", "pod_rows", "row_of"]
 
 
 class JobRow(NamedTuple):
@@ -122,17 +123,28 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
         metadata = job["metadata"]
         key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
         phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
-        row = _row(metadata, "Job", phase, pods.get(key, []), groups.pop(key, None), topology)
+        row = row_of(metadata, "Job", phase, pods.get(key, []), topology, _reason(groups.pop(key, None)))
         found.append(_with_dependency(row, job, pods.get(key, [])))
     for key, group in groups.items():
         phase = (group.get("status") or {}).get("phase") or "Pending"
-        found.append(_row(group["metadata"], "PodGroup", phase, pods.get(key, []), group, topology))
+        found.append(row_of(group["metadata"], "PodGroup", phase, pods.get(key, []), topology, _reason(group)))
     return sorted(found, key=lambda row: (row.namespace.encode(), row.name.encode(), row.kind))
 
 
-def _row(
-    metadata: Object, kind: str, phase: str, pods: list[Object], group: Object | None, topology: Topology
-) -> JobRow:
+def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topology: Topology, reason: str) -> JobRow:
+    """The row of a job.
+
+    Parameters
+    ----------
+    metadata : mapping
+        Of the job's object.
+    kind, phase : str
+    pods : sequence of mapping
+        The job's pods.
+    topology : Topology
+    reason : str
+        Why it waits, if one of its pods has no node or there is none yet.
+    """
     counts = Counter(_pod_phase(pod) for pod in pods)
     names = {pod["spec"].get("nodeName") or "" for pod in pods}
     homes = [int(topology.home_of_node[topology.node(name)]) for name in names if topology.has_node(name)]
@@ -150,7 +162,7 @@ def _row(
         failed=counts["Failed"],
         hypernode="" if domain is None else topology.domain_name(domain),
         tier=None if domain is None else topology.domain_tier(domain),
-        waits_for=_reason(group) if group is not None and (waits or not pods) else "",
+        waits_for=reason if waits or not pods else "",
     )
 
 
@@ -168,8 +180,8 @@ def _pod_phase(pod: Object) -> str:
     return str((pod.get("status") or {}).get("phase") or "Pending")
 
 
-def _reason(group: Object) -> str:
-    conditions = (group.get("status") or {}).get("conditions") or ()
+def _reason(group: Object | None) -> str:
+    conditions = ((group or {}).get("status") or {}).get("conditions") or ()
     found = (one for one in conditions if one.get("type") == "Unschedulable" and one.get("status") == "True")
     condition: Object = next(found, {})
     return str(condition.get("message") or "")

@@ -193,6 +193,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "not-in-manifests": "Manifests cannot hold this part of the input; name it again beside the written file.",
         "not-permitted": "The user may not read this kind of a live cluster; the message has the RBAC rule for it.",
         "nvlink-domains-dropped": "NVLink domains do not nest with the other tiers; they become no HyperNodes.",
+        "object-not-read": "An object of a live cluster could not be read; it is as if it were not there.",
         "pattern-matches-nothing": "The pattern for a bandwidth matrix matches no node with GPUs.",
         "pci-only": "The file has no NVLink; the matrix knows the paths over PCI only.",
         "physical-ids": "Partitions name GPUs by physical ids, which are taken for positions in the table.",

@@ -14,7 +14,7 @@ from workbench.cancel import check, finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
-from workbench.evaluate.usual_policies import USUAL_POLICIES
+from workbench.evaluate.usual_policies import FIELD, USUAL_POLICIES, with_field
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise
 from workbench.evaluate.why import why
@@ -72,8 +72,8 @@ class PlacementComparer(Panel):
     ----------
     scenario : Scenario, optional
         Cluster and jobs, from `workbench.load`.
-    policies : sequence of str
-        ``NODE[+GPU]`` or whole policies, shown side by side.
+    policies : sequence of str, or "field"
+        ``NODE[+GPU]`` or whole policies, shown side by side; ``field`` stands for the twin of each scheduler.
     config : SchedulerConfig, optional
         The configuration of every policy that reads one; by default each has its own.
 
@@ -122,7 +122,7 @@ class PlacementComparer(Panel):
     def __init__(
         self,
         scenario: Scenario | None = None,
-        policies: Sequence[str] = USUAL_POLICIES,
+        policies: Sequence[str] | str = USUAL_POLICIES,
         config: SchedulerConfig | None = None,
     ) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class PlacementComparer(Panel):
         self._text = ""
         self.jobs_changed: list[Callable[[], None]] = []
         self.ended: list[Callable[[str], None]] = []
-        self._chosen = [(name, {}) for name in policies]
+        self._chosen = _each([(name, {}) for name in ([policies] if isinstance(policies, str) else policies)])
         self._config = config
         _check(_configured(self._chosen, config))
         self.comparison: Comparison | None = None
@@ -196,12 +196,13 @@ class PlacementComparer(Panel):
         return self._text
 
     def choose(self, chosen: _Chosen) -> None:
-        """Replace the compared policies by `chosen` (names and parameters).
+        """Replace the compared policies by `chosen` (names and parameters; ``field``: the twin of each scheduler).
 
         Raises UnknownNameError or InputError, with nothing changed, if one of them cannot be made.
         """
-        _check(_configured(chosen, self._config))
-        self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
+        each = _each(chosen)
+        _check(_configured(each, self._config))
+        self._chosen = each
         self.run()
 
     def configure(self, config: SchedulerConfig | None) -> None:
@@ -411,10 +412,13 @@ class PlacementComparer(Panel):
         self.run()
         return {
             "choices": policy_choices(),
-            "chosen": [{"name": name, "parameters": parameters} for name, parameters in self._chosen],
+            **self._chosen_view(),
             "text": self._text,
             **self._config_view(),
         }
+
+    def _chosen_view(self) -> dict[str, Any]:
+        return {"chosen": [{"name": name, "parameters": parameters} for name, parameters in self._chosen]}
 
     def _config_view(self) -> dict[str, Any]:
         return {"config": None if self._config is None else self._config.source or "config"}
@@ -432,7 +436,7 @@ class PlacementComparer(Panel):
                 "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
             )
         self.choose([(c["name"], c.get("parameters") or {}) for c in chosen])
-        return {}
+        return self._chosen_view()
 
     def _configure(self, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("text") is None:
@@ -602,6 +606,16 @@ def _inputs_of(files: Sequence[str], with_jobs: bool) -> tuple[list[str], list[s
     known = [name for name in files if name != "-"]
     to_save = [*(() if known else [_CLUSTER_FILE]), *([_JOBS_FILE] if with_jobs else [])]
     return [*known, *to_save], to_save
+
+
+def _each(chosen: _Chosen) -> list[tuple[str, dict[str, Any]]]:
+    """The policies with the twin of each scheduler in the place of ``field``, but for those that are there already."""
+    names = with_field([name for name, _ in chosen if name == "field" or name in FIELD])
+    twins = [name for name in names if name not in {other for other, _ in chosen}]
+    found: list[tuple[str, dict[str, Any]]] = []
+    for name, parameters in chosen:
+        found += [(twin, {}) for twin in twins] if name == "field" else [(name, dict(parameters))]
+    return found
 
 
 def _check(chosen: _Chosen) -> None:

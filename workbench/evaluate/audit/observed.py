@@ -17,6 +17,8 @@ from workbench.evaluate.whatif.fix import FixReport, advise_session
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
+from workbench.model.kube_group import KubeGroup
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
@@ -259,7 +261,7 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     here, there = told.is_in, told.could_be_in
     if here is None or there is None or chosen is not None:
         return ""
-    if not told.tied_hypernodes and not (equal_places and told.gang.constraint is not None and told.could_be_closer):
+    if not told.tied_hypernodes and not (equal_places and _wants_to_be_close(told.gang) and told.could_be_closer):
         return ""
     others = [place_name(name) for name in told.tied_hypernodes if name != there.hypernode]
     equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
@@ -269,6 +271,12 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     if here.tier < there.tier:
         return f"closer than by the policy: {where}"
     return "" if equal_places else f"as close, but not by the policy's rules: {where}"
+
+
+def _wants_to_be_close(gang: Gang) -> bool:
+    """Whether a gang asks Volcano, Kueue or kube-scheduler for a topology."""
+    asks_kueue = any(role.topology is not None for role in gang.extra(KueueRequest).roles)
+    return gang.constraint is not None or asks_kueue or bool(gang.extra(KubeGroup).topology_key)
 
 
 def _chosen(tied: tuple[str, ...], gang: Gang, topology: Topology, places: npt.NDArray[np.int32]) -> str | None:

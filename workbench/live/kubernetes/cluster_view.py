@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+
 from workbench.control.event_log import EventLog
+from workbench.control.kinds import Ref
+from workbench.control.owner_rows import owner_rows
 from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object, ReadStore, StoreChange
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
+from workbench.errors import InputError
+from workbench.live.kubernetes.resources import OPTIONAL
 from workbench.live.wall_clock import WallClock
 from workbench.model.counted import quoted
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
@@ -15,6 +22,29 @@ from workbench.policies.contract import Policy
 from workbench.policies.registry import as_policy
 
 __all__ = ["ClusterView"]
+
+
+#: Kinds beside Volcano's of which snapshots are made.
+_FOLLOWED = frozenset(one.kind_of_refs for one in OPTIONAL)
+
+_KUBE_GROUP = "PodGroup.scheduling.k8s.io"
+
+
+class _Observer(Scheduler):
+    """A scheduler that is never asked to work: it knows how changes of objects change a snapshot."""
+
+    kinds = Scheduler.kinds | _FOLLOWED
+
+    def pods_of(self, key: str) -> Sequence[str]:
+        """Keys of the pods of the job named ``namespace/name``."""
+        return self._state.members_of(key)[0]
+
+    def observe(self, change: StoreChange) -> Iterable[Hashable]:
+        """As `Scheduler.observe`; of two PodGroups of one name, as in files, Volcano's counts."""
+        kind, namespace, name = change.key
+        if kind == _KUBE_GROUP and self.store.get(Ref("PodGroup", namespace, name)) is not None:
+            return []
+        return super().observe(change)
 
 
 class ClusterView:
@@ -30,19 +60,34 @@ class ClusterView:
     def __init__(self, store: ReadStore, policy: str | Policy = "volcano") -> None:
         self.policy = as_policy(policy)
         self._store = store
-        # A scheduler that is never asked to work: it knows how changes of objects change a snapshot.
-        self._observer = Scheduler(store, WallClock(), EventLog(), self.policy)  # type: ignore[arg-type]
+        self._observer = _Observer(store, WallClock(), EventLog(), self.policy)  # type: ignore[arg-type]
         self._seen = 0
+        #: Objects that could not be read, by kind, namespace and name, each with the reason.
+        self.unread: dict[str, Notice] = {}
 
     def _take_over(self) -> list[StoreChange]:
         """Read what has changed in the store since the last call; returns the changes, oldest first."""
         changes = list(self._store.watch(self._seen))
         for change in changes:
             if change.key.kind in self._observer.kinds:
-                self._observer.observe(change)
+                self._observe(change)
         self._seen = self._store.version
         self._store.forget(self._seen)
         return changes
+
+    def _observe(self, change: StoreChange) -> None:
+        """Take over one change; an object that cannot be read is as if it were not there, and told."""
+        name = str(change.key)
+        was_read = self.unread.pop(name, None) is None
+        try:
+            if change.after is not None or was_read:
+                self._observer.observe(change)
+        except InputError as error:
+            if change.key.kind not in _FOLLOWED:
+                raise
+            if change.before is not None and was_read:
+                self._observer.observe(change._replace(after=None))
+            self.unread[name] = Notice("object-not-read", f"{name}: not read: {error}", name)
 
     @property
     def objects(self) -> list[Object]:
@@ -60,18 +105,24 @@ class ClusterView:
         return Scenario(snapshot, tuple(gangs))
 
     def jobs(self, *, ask_policy: bool = False) -> list[JobRow]:
-        """The Jobs, and the PodGroups of pods without one; ``pandas.DataFrame(view.jobs())`` is a table.
+        """The Jobs, PodGroups of pods without one, and jobs of other systems; ``pandas.DataFrame(view.jobs())`` is a
+        table.
+
+        Other systems' are JobSets and their like, groups of kube-scheduler, and Workloads of Kueue without one of these
+        (`workbench.control.owner_rows.owner_rows`).
 
         Parameters
         ----------
         ask_policy : bool
             Whether jobs that wait without a reason of their scheduler get that of the view's policy.
         """
-        rows = job_rows(self._store, self.snapshot.topology)
-        if not ask_policy or all(row.waits_for or not row.pending for row in rows):
+        topology = self.snapshot.topology
+        rows = [*job_rows(self._store, topology), *owner_rows(self._store, topology, self._observer.pods_of)]
+        rows.sort(key=lambda row: (row.namespace.encode(), row.name.encode(), row.kind))
+        if not ask_policy or all(row.waits_for or not _waits(row) for row in rows):
             return rows
         found = self.reasons()
-        told = (found.get(f"{row.namespace}/{row.name}", "") if row.pending else "" for row in rows)
+        told = (found.get(f"{row.namespace}/{row.name}", "") if _waits(row) else "" for row in rows)
         return [row._replace(waits_for=row.waits_for or reason) for row, reason in zip(rows, told)]
 
     def pods(self) -> list[PodRow]:
@@ -99,3 +150,8 @@ class ClusterView:
                 text = "; ".join(map(quoted, decision.result.reasons))
                 found[names.get(decision.gang.key, decision.gang.key)] = text
         return found
+
+
+def _waits(row: JobRow) -> bool:
+    """Whether a job waits for nodes; Kueue and its like suspend it meanwhile, so that it has no pods."""
+    return row.pending > 0 or (row.phase in ("Suspended", "Pending") and row.kind not in ("Job", "PodGroup"))

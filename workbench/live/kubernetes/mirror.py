@@ -8,15 +8,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from workbench.cancel.progress import LOG
 from workbench.control.kinds import Ref, api_path, api_version, key_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object, StoreChange
-from workbench.errors import ClusterError
+from workbench.errors import ClusterError, InternalError
 from workbench.live.kubernetes.connection import Connection, Expired, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
+from workbench.live.kubernetes.resources import Resource
 from workbench.live.kubernetes.shapes import Misshapen, checked_event, version_of
 from workbench.live.last_resort import keep_on
 from workbench.model.notice import Notice
@@ -48,6 +50,13 @@ class _News(NamedTuple):
     version: int = 0
 
 
+class _Home(NamedTuple):
+    """Where the API server has the objects of a kind: path of the list, and apiVersion."""
+
+    path: str
+    api_version: str
+
+
 class Mirror:
     """Objects of some kinds of a live cluster. It reads as `workbench.control.store.Store` says.
 
@@ -62,6 +71,8 @@ class Mirror:
     keep : callable, optional
         Called with the kind and each object; returns what of it is kept, or None for an object that this mirror leaves
         out. Default: everything but managed fields.
+    homes : mapping of str to sequence of Resource
+        Of kinds that `workbench.control.kinds` does not know: their versions, the first of which that is there counts.
 
     Attributes
     ----------
@@ -75,7 +86,11 @@ class Mirror:
     """
 
     def __init__(
-        self, connection: Connection, kinds: Sequence[str], keep: Callable[[str, Object], Object | None] | None = None
+        self,
+        connection: Connection,
+        kinds: Sequence[str],
+        keep: Callable[[str, Object], Object | None] | None = None,
+        homes: Mapping[str, Sequence[Resource]] = MappingProxyType({}),
     ) -> None:
         self.connection = connection
         self.kinds = tuple(kinds)
@@ -83,6 +98,12 @@ class Mirror:
         self.lost: Counter[str] = Counter()
         self.failing: dict[str, str] = {}
         self._keep = keep or without_managed_fields
+        self._homes = {
+            kind: [_Home(one.path, one.api_version) for one in homes[kind]]
+            if kind in homes
+            else [_Home(api_path(kind), api_version(kind))]
+            for kind in self.kinds
+        }
         self._table = ObjectTable()
         self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
         self._arrived = threading.Event()
@@ -175,15 +196,16 @@ class Mirror:
 
     def _list_once(self, kind: str) -> int | None:
         """Hand the list of a kind over; returns its resourceVersion, or None where it cannot be read."""
-        path = api_path(kind)
+        name = _plain(kind)
         try:
-            found, text = listed(self.connection, path, self._named(kind))
+            found, text = self._listed(kind)
             version = version_of({"resourceVersion": text or "0"}, f"the list of {kind}")
         except NoSuchApi:
-            self.gaps[kind] = Notice("kind-not-served", f"the cluster has no {kind} ({api_version(kind)})", kind)
+            text = f"the cluster has no {name} ({self._homes[kind][0].api_version})"
+            self.gaps[kind] = Notice("kind-not-served", text, kind)
             return None
         except Forbidden:
-            text = f"user {self.connection.cluster.user} may not list {kind} ({api_version(kind)})"
+            text = f"user {self.connection.cluster.user} may not list {name} ({self._homes[kind][0].api_version})"
             self.gaps[kind] = Notice("not-permitted", text, kind)
             return None
         if kind not in self._polled:
@@ -191,9 +213,23 @@ class Mirror:
         self._tell(_News(kind, "LIST", [one for one in found if one is not None], version))
         return version
 
-    def _named(self, kind: str) -> Callable[[Object], Object | None]:
+    def _listed(self, kind: str) -> tuple[list[Object | None], str]:
+        """The objects of a kind in the first of its versions that is there; that one is watched, too."""
+        homes = self._homes[kind]
+        for number, home in enumerate(homes):
+            try:
+                found = listed(self.connection, home.path, self._named(kind, home))
+            except NoSuchApi:
+                if number == len(homes) - 1:
+                    raise
+            else:
+                self._homes[kind] = [home, *(one for one in homes if one is not home)]
+                return found
+        raise InternalError(f"{kind}: a kind without a version")
+
+    def _named(self, kind: str, home: _Home) -> Callable[[Object], Object | None]:
         # The items of a list do not say their kind.
-        named = {"apiVersion": api_version(kind), "kind": kind}
+        named = {"apiVersion": home.api_version, "kind": _plain(kind)}
 
         def kept(data: Object) -> Object | None:
             version_of(data["metadata"], f"the list of {kind}")
@@ -233,7 +269,8 @@ class Mirror:
         try:
             self._watch_from(kind)
         except Forbidden:
-            text = f"user {self.connection.cluster.user} may list {kind} ({api_version(kind)}) but not watch"
+            home = self._homes[kind][0]
+            text = f"user {self.connection.cluster.user} may list {_plain(kind)} ({home.api_version}) but not watch"
             self.gaps[kind] = Notice("not-permitted", f"{text}: it is read every {_ABSENT_S:g} s", kind)
             self._polled.add(kind)
             self.failing.pop(kind, None)
@@ -256,8 +293,8 @@ class Mirror:
                 self._polled.discard(kind)
                 self.gaps.pop(kind, None)
 
-        position = str(self._position[kind])
-        for each in self.connection.stream(api_path(kind), _SILENCE_S, opened, resourceVersion=position, **query):
+        position, home = str(self._position[kind]), self._homes[kind][0]
+        for each in self.connection.stream(home.path, _SILENCE_S, opened, resourceVersion=position, **query):
             event, data = checked_event(each, what)
             if event == "ERROR":
                 if data.get("code") == 410:
@@ -266,7 +303,7 @@ class Mirror:
             if event == "BOOKMARK":
                 self._position[kind] = version_of(data["metadata"], what)
                 continue
-            if data.get("kind") != kind or data.get("apiVersion") != api_version(kind):
+            if data.get("kind") != _plain(kind) or data.get("apiVersion") != home.api_version:
                 raise Misshapen(f"{what}: an event is about an object of another kind")
             version = version_of(data["metadata"], what)
             kept = self._keep(kind, data)
@@ -388,6 +425,11 @@ def _as_bound(pod: Object, node: str, annotations: Mapping[str, str]) -> Object:
     if annotations:
         metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
     return {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}}
+
+
+def _plain(kind: str) -> str:
+    """The kind of manifests: ``Topology`` for ``Topology.kueue.x-k8s.io``."""
+    return kind.partition(".")[0]
 
 
 def _version(data: Object) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OWNERS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OPTIONAL
 
 __all__ = ["reader_role"]
 
@@ -34,7 +34,7 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     InputError
         `subject` has another form.
     """
-    bound, lists = [_subject(subject)], (*LISTS, EVENTS, *OWNERS)
+    bound, lists = [_subject(subject)], (*LISTS, EVENTS, *OPTIONAL)
     rules = [
         {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list", "watch"]}
         for group in sorted({one.group for one in lists})

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CONFIG_MAPS", "DEVICE_INFOS", "EVENTS", "LISTS", "OWNERS", "NamedConfigMap", "Resource"]
+__all__ = [
+    "CONFIG_MAPS",
+    "DEVICE_INFOS",
+    "EVENTS",
+    "LISTS",
+    "OPTIONAL",
+    "OWNERS",
+    "QUEUEING",
+    "NamedConfigMap",
+    "Resource",
+]
 
 
 class Resource(NamedTuple):
@@ -20,6 +30,8 @@ class Resource(NamedTuple):
         Field selector of the list; empty: all objects are read.
     namespace : str
         The one namespace whose objects are read; empty: all namespaces.
+    older : tuple of str
+        Further versions, asked for in this order where `version` is not served.
     """
 
     group: str
@@ -29,6 +41,22 @@ class Resource(NamedTuple):
     needed: bool = False
     selector: str = ""
     namespace: str = ""
+    older: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plural name with the group, as kubectl and RBAC write it: ``jobs.batch``."""
+        return f"{self.plural}.{self.group}".rstrip(".")
+
+    @property
+    def kind_of_refs(self) -> str:
+        """The kind as `workbench.control.kinds.Ref` writes it where it is none of those that the cluster knows."""
+        return f"{self.kind}.{self.group}"
+
+    @property
+    def versions(self) -> tuple[Resource, ...]:
+        """The kind in each of its versions, in the order in which they are asked for."""
+        return tuple(self._replace(version=version) for version in (self.version, *self.older))
 
     @property
     def path(self) -> str:
@@ -78,8 +106,23 @@ LISTS = (
     Resource("", "v1", "pods", "Pod", needed=True),
 )
 
+#: Kinds of Kueue and of kube-scheduler's groups, asked for where one of their versions is served. Older releases of
+#: Kueue have some kinds in older versions only; of the groups of scheduling.k8s.io those of Kubernetes 1.37 are read.
+QUEUEING = (
+    Resource("kueue.x-k8s.io", "v1beta2", "topologies", "Topology", older=("v1beta1", "v1alpha1")),
+    Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor", older=("v1beta1",)),
+    Resource("kueue.x-k8s.io", "v1beta2", "cohorts", "Cohort", older=("v1beta1", "v1alpha1")),
+    Resource("kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", older=("v1beta1",)),
+    Resource("kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue", older=("v1beta1",)),
+    Resource("kueue.x-k8s.io", "v1beta2", "admissionchecks", "AdmissionCheck", older=("v1beta1",)),
+    Resource("kueue.x-k8s.io", "v1beta2", "workloads", "Workload", older=("v1beta1",)),
+    Resource("scheduling.k8s.io", "v1beta1", "workloads", "Workload"),
+    Resource("scheduling.k8s.io", "v1alpha3", "compositepodgroups", "CompositePodGroup"),
+    Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup"),
+)
+
 #: Kinds whose controllers make pods of gangs. Many clusters have few of them, so they are asked for only where their
-#: API group is served, and their absence is no gap. An API group has MPIJob in one of two versions.
+#: API group is served, and their absence is no gap.
 OWNERS = (
     Resource("batch", "v1", "jobs", "Job"),
     Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"),
@@ -91,9 +134,12 @@ OWNERS = (
     Resource("kubeflow.org", "v1", "xgboostjobs", "XGBoostJob"),
     Resource("kubeflow.org", "v1", "paddlejobs", "PaddleJob"),
     Resource("kubeflow.org", "v1", "jaxjobs", "JAXJob"),
-    Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"),
-    Resource("kubeflow.org", "v1", "mpijobs", "MPIJob"),
+    Resource("kubeflow.org", "v1", "mxjobs", "MXJob"),
+    Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob", older=("v1",)),
 )
+
+#: Kinds that many clusters do not have.
+OPTIONAL = (*QUEUEING, *OWNERS)
 
 #: Warnings, of which a snapshot keeps those about what waits; read last, once it is known what does.
 EVENTS = Resource("", "v1", "events", "Event", selector="type=Warning")

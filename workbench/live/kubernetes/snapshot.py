@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,18 @@ from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
 from workbench.live.kubernetes.lists import listed
 from workbench.live.kubernetes.projection import projected
-from workbench.live.kubernetes.resources import CONFIG_MAPS, DEVICE_INFOS, EVENTS, LISTS, OWNERS, Resource
+from workbench.live.kubernetes.resources import (
+    CONFIG_MAPS,
+    DEVICE_INFOS,
+    EVENTS,
+    LISTS,
+    OPTIONAL,
+    OWNERS,
+    QUEUEING,
+    NamedConfigMap,
+    Resource,
+)
+from workbench.live.kubernetes.served import Served
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
@@ -41,7 +53,7 @@ class WaitingObjects:
 
     def see(self, resource: Resource, item: Mapping[str, Any]) -> None:
         """Note an object of the cluster if it waits."""
-        waits = _owner if resource in OWNERS else _WAITS.get(resource.kind)
+        waits = _WAITS.get((resource.group, resource.kind))
         if waits is not None and waits(item):
             metadata = mapping(item.get("metadata"))
             self._keys.add((resource.kind, str(metadata.get("namespace")), str(metadata.get("name"))))
@@ -65,21 +77,25 @@ def _job(item: Mapping[str, Any]) -> bool:
     return (mapping(mapping(item.get("status")).get("state")).get("phase") or "") in _PHASES
 
 
-def _owner(item: Mapping[str, Any]) -> bool:
-    """Whether an object of `OWNERS` has neither succeeded nor failed."""
+def _lacks(types: Collection[str], item: Mapping[str, Any]) -> bool:
+    """Whether none of the conditions holds that end the wait of an object."""
     listed = mapping(item.get("status")).get("conditions")
     conditions = [mapping(one) for one in listed] if isinstance(listed, list) else []
-    return not any(one.get("type") in _ENDS and one.get("status") == "True" for one in conditions)
+    return not any(one.get("type") in types and one.get("status") == "True" for one in conditions)
 
 
 #: Conditions that hold once an object of `OWNERS` has ended.
 _ENDS = frozenset({"Complete", "Completed", "Succeeded", "Failed"})
 
-_WAITS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
-    "Pod": _pod,
-    "PodGroup": _group,
-    "Job": _job,
-    "HyperJob": lambda _: True,
+_WAITS: dict[tuple[str, str], Callable[[Mapping[str, Any]], bool]] = {
+    ("", "Pod"): _pod,
+    ("scheduling.volcano.sh", "PodGroup"): _group,
+    ("batch.volcano.sh", "Job"): _job,
+    ("training.volcano.sh", "HyperJob"): lambda _: True,
+    ("kueue.x-k8s.io", "Workload"): partial(_lacks, ("Admitted", "Finished")),
+    ("scheduling.k8s.io", "PodGroup"): partial(_lacks, ("PodGroupInitiallyScheduled",)),
+    ("scheduling.k8s.io", "CompositePodGroup"): lambda _: True,
+    **{(one.group, one.kind): partial(_lacks, _ENDS) for one in OWNERS},
 }
 
 
@@ -203,66 +219,76 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
     ClusterError
         As for `take_snapshot`.
     """
-    objects: list[bytes] = []
-    versions: dict[str, str] = {}
-    gaps: list[Notice] = []
-    waiting = WaitingObjects()
-    served: set[str] | None = None
-    for resource in (*LISTS[:-2], *OWNERS, *LISTS[-2:], EVENTS, DEVICE_INFOS):
-        if resource is DEVICE_INFOS and not any(_NPU in one for one in objects):
-            continue
-        owner = resource in OWNERS
-        if resource is OWNERS[0]:
-            served = _served_groups(connection)
-        if owner and served is not None and f"{resource.group}/{resource.version}" not in served:
-            continue
-        name = f"{resource.plural}.{resource.group}".rstrip(".")
-        if name in versions:
-            # Another version of the same objects.
-            continue
-        where = f" in {resource.namespace}" if resource.namespace else ""
-        try:
-            found, versions[name] = _listed(connection, resource, progress, waiting)
-        except NoSuchApi:
-            if resource.needed:
-                raise ClusterError(
-                    f"{connection.cluster.server}: no {resource.plural}: not a Kubernetes API server"
-                ) from None
-            if not owner:
-                gaps.append(
-                    Notice("kind-not-served", f"the cluster has no {resource.kind} ({resource.api_version})", name)
-                )
-        except Forbidden as error:
-            if resource.needed:
-                raise ClusterError(f"{error}; a ClusterRole with the rule {resource.rule} would allow it") from None
-            text = (
-                f"user {connection.cluster.user} may not list {name}{where}; "
-                f"the rule {resource.rule}{where} would allow it"
-            )
-            gaps.append(Notice("not-permitted", text, name))
-        else:
-            objects += found
+    reading = _Reading(connection, progress)
+    for resource in (*LISTS[:-2], *OPTIONAL, *LISTS[-2:], EVENTS):
+        reading.read(resource)
+    if any(_NPU in one for one in reading.objects):
+        reading.read(DEVICE_INFOS)
     for one in CONFIG_MAPS:
+        reading.read_by_name(one)
+    cluster = connection.cluster
+    parts = reading.versions, tuple(reading.gaps), tuple(reading.objects)
+    return LiveSnapshot(cluster.context, cluster.server, cluster.user, *parts)
+
+
+class _Reading:
+    """The objects of a cluster, kind by kind, with what could not be read; attributes as in `LiveSnapshot`."""
+
+    def __init__(self, connection: Connection, progress: Progress | None) -> None:
+        self.objects: list[bytes] = []
+        self.versions: dict[str, str] = {}
+        self.gaps: list[Notice] = []
+        self._connection = connection
+        self._progress = progress
+        self._waiting = WaitingObjects()
+        self._served = Served(connection)
+
+    def read(self, resource: Resource) -> None:
+        """Read the objects of a kind, in the first of its versions that is there; otherwise take note of the gap."""
+        optional = resource in OPTIONAL
+        for one in self._served.versions_of(resource) if optional else (resource,):
+            try:
+                found, self.versions[one.name] = _listed(self._connection, one, self._progress, self._waiting)
+            except NoSuchApi:
+                continue
+            except Forbidden as error:
+                if one.needed:
+                    raise ClusterError(f"{error}; a ClusterRole with the rule {one.rule} would allow it") from None
+                self._forbidden(one)
+            else:
+                self.objects += found
+            return
+        if resource.needed:
+            server = self._connection.cluster.server
+            raise ClusterError(f"{server}: no {resource.plural}: not a Kubernetes API server")
+        # A kind of which no cluster has all is missed only where its neighbours are there.
+        if not optional or self._served.misses(resource) or self._without_neighbours(resource):
+            text = f"the cluster has no {resource.kind} ({resource.api_version})"
+            self.gaps.append(Notice("kind-not-served", text, resource.name))
+
+    def _without_neighbours(self, resource: Resource) -> bool:
+        """Whether a cluster has Kueue, and a kind of it in no version that is read."""
+        return resource in QUEUEING and self._served.known and bool(self._served.versions_of(resource))
+
+    def _forbidden(self, resource: Resource) -> None:
+        where = f" in {resource.namespace}" if resource.namespace else ""
+        text = (
+            f"user {self._connection.cluster.user} may not list {resource.name}{where}; "
+            f"the rule {resource.rule}{where} would allow it"
+        )
+        self.gaps.append(Notice("not-permitted", text, resource.name))
+
+    def read_by_name(self, one: NamedConfigMap) -> None:
+        """Read one ConfigMap, if it exists."""
         name = f"ConfigMap {one.namespace}/{one.name}"
         try:
-            objects.append(_kept("v1", "ConfigMap", connection.get_object(one.path)))
+            self.objects.append(_kept("v1", "ConfigMap", self._connection.get_object(one.path)))
         except NoSuchApi:
-            continue
+            return
         except Forbidden:
-            text = f"user {connection.cluster.user} may not get {name}; in that namespace {one.rule} would allow it"
-            gaps.append(Notice("not-permitted", text, name))
-    cluster = connection.cluster
-    return LiveSnapshot(cluster.context, cluster.server, cluster.user, versions, tuple(gaps), tuple(objects))
-
-
-def _served_groups(connection: Connection) -> set[str] | None:
-    """The API groups that a cluster serves, each as ``group/version``; None if the user may not ask for them."""
-    try:
-        groups = mapping(connection.get("/apis")).get("groups")
-    except (NoSuchApi, Forbidden):
-        return None
-    rows = [mapping(one).get("versions") for one in groups] if isinstance(groups, list) else []
-    return {str(mapping(one).get("groupVersion")) for row in rows if isinstance(row, list) for one in row}
+            user = self._connection.cluster.user
+            text = f"user {user} may not get {name}; in that namespace {one.rule} would allow it"
+            self.gaps.append(Notice("not-permitted", text, name))
 
 
 def _listed(

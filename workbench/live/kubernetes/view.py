@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,12 +13,15 @@ from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.projection import projected
+from workbench.live.kubernetes.resources import OPTIONAL
+from workbench.live.kubernetes.served import Served
 from workbench.model.notice import Notice
 from workbench.policies.contract import Policy
 
 __all__ = ["LiveView"]
 
-_KINDS = ("PriorityClass", "Queue", "HyperNode", "Node", "Device", "HyperJob", "Job", "PodGroup", "Pod")
+#: Listed in this order; pods come last, because they name the others.
+_KINDS = ("PriorityClass", "Queue", "HyperNode", "Node", "Device", "HyperJob", "Job", "PodGroup")
 
 
 class LiveView(ClusterView):
@@ -64,7 +67,12 @@ class LiveView(ClusterView):
         self.cluster: Cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
         if announce is not None:
             announce(self.cluster)
-        self._mirror = Mirror(Connection(self.cluster, timeout_s), _KINDS, _kept)
+        connection = Connection(self.cluster, timeout_s)
+        served = Served(connection)
+        self._absent = dict(_absent(served, self.cluster.user))
+        homes = {one.kind_of_refs: served.versions_of(one) for one in OPTIONAL if served.known}
+        homes = {kind: versions for kind, versions in homes.items() if versions}
+        self._mirror = Mirror(connection, (*_KINDS, *homes, "Pod"), _kept, homes)
         super().__init__(self._mirror, policy)
         #: Functions called with the changes that each `update` takes over.
         self.heard: list[Callable[[Sequence[StoreChange]], object]] = []
@@ -85,8 +93,12 @@ class LiveView(ClusterView):
 
     @property
     def gaps(self) -> Mapping[str, Notice]:
-        """Kinds that the cluster does not serve or the user may not read."""
-        return dict(self._mirror.gaps)
+        """Kinds that the cluster does not serve or the user may not read, and objects that could not be read.
+
+        Kinds of Kueue, groups of kube-scheduler, JobSets and their like are followed where the cluster had them when
+        this view was made.
+        """
+        return {**self._absent, **self._mirror.gaps, **self.unread}
 
     @property
     def trouble(self) -> str:
@@ -113,6 +125,19 @@ class LiveView(ClusterView):
             for told in self.heard:
                 told(changes)
         return bool(changes)
+
+
+def _absent(served: Served, user: str) -> Iterator[tuple[str, Notice]]:
+    """Why kinds of `OPTIONAL` are not followed, by kind, where a user would not expect it."""
+    if not served.known:
+        text = (
+            f"user {user} may not ask for the API groups: Kueue, groups of kube-scheduler and JobSets are not followed"
+        )
+        yield "", Notice("not-permitted", text, "/apis")
+    for one in OPTIONAL:
+        if served.misses(one):
+            text = f"the cluster has no {one.kind} ({one.api_version})"
+            yield one.kind_of_refs, Notice("kind-not-served", text, one.kind_of_refs)
 
 
 def _kept(kind: str, data: Object) -> Object:

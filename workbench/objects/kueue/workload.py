@@ -21,6 +21,7 @@ from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.node_terms import read_node_term
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.quantity import read_resources
+from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
 __all__ = ["KueueWorkload", "read_workload_object"]
 
@@ -43,6 +44,8 @@ class KueueWorkload(GangRequest, ClusterPart):
         The workload as Kueue's scheduler sees it; its ClusterQueue is empty, but for one that holds quota.
     active : bool
         Whether it may be admitted: it is not deactivated and has not finished.
+    conditions : tuple of StatusCondition
+        What Kueue says about it.
     """
 
     local_queue: str
@@ -50,6 +53,7 @@ class KueueWorkload(GangRequest, ClusterPart):
     templates: tuple[PodTemplate, ...]
     queued: QueuedWorkload
     active: bool
+    conditions: tuple[StatusCondition, ...] = ()
 
     kind: ClassVar[str] = "Workload"
     adds_to: ClassVar[type[Extra]] = KueueObjects
@@ -145,7 +149,8 @@ def read_workload_object(data: Mapping[str, Any]) -> KueueWorkload:
     )
     active = get_bool(spec, "active", "spec", True) and "Finished" not in conditions
     queue = get_text(spec, "queueName", "spec")
-    return KueueWorkload(metadata, queue, tuple(sets), tuple(templates), queued, active)
+    said = read_status_conditions(data)
+    return KueueWorkload(metadata, queue, tuple(sets), tuple(templates), queued, active, said)
 
 
 def _is_pod_group(metadata: Metadata) -> bool:

@@ -80,7 +80,8 @@ function render(context) {
   function offer(found) {
     choices = found;
     const named = choices.filter((choice) => choice.kind !== "gpu");
-    more.replaceChildren(h("option", { value: "" }, "+ policy"), ...named.map((choice) =>
+    more.replaceChildren(h("option", { value: "" }, "+ policy"),
+      h("option", { value: "field", title: "the twin of each scheduler: Volcano, Kueue, kube-scheduler" }, "field"), ...named.map((choice) =>
       h("option", { value: choice.name, title: choice.meaning }, choice.name)));
   }
 
@@ -100,7 +101,8 @@ function render(context) {
   async function choose(next) {
     const done = await attempt("choose", { chosen: next });
     if (done === undefined) return;
-    chosen = next;
+    // What was asked for, but with policies in the place of "field".
+    chosen = done.chosen;
     showPolicies();
   }
 
