@@ -20,7 +20,8 @@ from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading
-    from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+    from workbench.model.bandwidth import BandwidthMatrix
+    from workbench.model.bandwidth import Symmetric as SymmetricRule
     from workbench.model.best_gpus import BestGpus
     from workbench.model.pod_gpus import PodGpus
 
@@ -270,7 +271,7 @@ def _refuse_options(options: Mapping[str, object]) -> None:
 
 
 def _show_regret(
-    matrix: BandwidthMatrix, k: int | None, symmetric: Symmetric, policies: str | None, output: ShowOutput
+    matrix: BandwidthMatrix, k: int | None, symmetric: SymmetricRule, policies: str | None, output: ShowOutput
 ) -> None:
     """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and print it.
 

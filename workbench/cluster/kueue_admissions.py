@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD
-from workbench.model.node_keys import HOSTNAME_LABEL
+from workbench.model.labels import HOSTNAME_LABEL
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.kueue.workload import KueueWorkload
 from workbench.objects.pod import Pod

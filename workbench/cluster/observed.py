@@ -122,17 +122,19 @@ def _unadmitted(
     state: ClusterState, pods: Sequence[Pod], workloads: Sequence[KueueWorkload]
 ) -> tuple[list[ObjectChange], list[ObjectChange]]:
     """The changes that put Workloads and pods back as they are, and those that take the admission from them."""
-    before = [_present(state.objects, one) for one in (*pods, *workloads)]
+    mine: list[Pod | PodGroup | KueueWorkload] = [*pods, *workloads]
+    before = [_present(state.objects, one) for one in mine]
     free = [unselected(pod, workloads) for pod in pods]
     free = [replace(pod, gates=(), gated=False) if set(pod.gates) == {TOPOLOGY_GATE} else pod for pod in free]
-    after = [*free, *(without_admission(one) for one in workloads)]
+    after: list[Pod | PodGroup | KueueWorkload] = [*free, *(without_admission(one) for one in workloads)]
     return before, [replace(one, value=value) for one, value in zip(before, after, strict=True)]
 
 
 def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[ObjectChange], list[ObjectChange]]:
     """The changes that put a gang's pods and PodGroups back as they are, and those that take it off its nodes."""
     workloads = admissions_of(state.objects, owners, pods)
-    before = [_present(state.objects, one) for one in (*pods, *workloads)]
+    mine: list[Pod | PodGroup | KueueWorkload] = [*pods, *workloads]
+    before = [_present(state.objects, one) for one in mine]
     bare: list[Pod | PodGroup | KueueWorkload] = [
         replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending")
         for pod in (unselected(pod, workloads) for pod in pods)

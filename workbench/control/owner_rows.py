@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from workbench.control.kinds import Ref, owner_key
-from workbench.control.owned import controller_of
+from workbench.control.reconciler import controller_of
 from workbench.control.store import Object, ReadStore
 from workbench.control.views import JobRow, row_of
 from workbench.model.kueue_names import WORKLOAD

@@ -213,7 +213,7 @@ class Mirror:
         self._tell(_News(kind, "LIST", [one for one in found if one is not None], version))
         return version
 
-    def _listed(self, kind: str) -> tuple[list[Object | None], str]:
+    def _listed(self, kind: str) -> tuple[Sequence[Object | None], str]:
         """The objects of a kind in the first of its versions that is there; that one is watched, too."""
         homes = self._homes[kind]
         for number, home in enumerate(homes):

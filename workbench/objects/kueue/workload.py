@@ -17,11 +17,10 @@ from workbench.objects.cluster_part import ClusterPart
 from workbench.objects.fields import child, get_bool, get_count, get_int, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.gang_request import GangRequest
 from workbench.objects.kueue.assignment import read_assignment
-from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.metadata import Metadata, StatusCondition, read_metadata, read_status_conditions
 from workbench.objects.node_terms import read_node_term
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.quantity import read_resources
-from workbench.objects.status_condition import StatusCondition, read_status_conditions
 
 __all__ = ["KueueWorkload", "read_workload_object"]
 
