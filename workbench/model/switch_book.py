@@ -14,16 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.model.arrays import Ints, Longs, Mask
 from workbench.model.running_pod import RunningPod
 from workbench.model.switches import IS_HEALTHY, SwitchStates, SwitchTable, mark_of
 from workbench.model.value import Value, Working
 
 __all__ = ["JobPods", "RunningPods", "SwitchBook"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.int8]
-Mask = npt.NDArray[np.bool_]
 
 #: Rows of the sums that say what state a switch has (`SwitchStates.said`).
 _VOTES = UNHEALTHY + 1

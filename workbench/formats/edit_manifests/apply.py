@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.edit_manifests import job_edits, node_edits, pod_edits, pod_removal, queue_edits
+from workbench.formats.edit_manifests import job_edits, job_order_edits, node_edits, pod_edits, pod_removal, queue_edits
 from workbench.formats.edit_manifests.job_objects import JobObjects, pending_job
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet
 from workbench.formats.load_documents import LoadedDocuments
@@ -21,8 +21,8 @@ _OF_PENDING: Mapping[str, Callable[[ManifestSet, JobObjects, Edit], None]] = {
     "tier": job_edits.raise_tier,
     "min-available": job_edits.change_min_available,
     "replicas": job_edits.change_replicas,
-    "dependency": job_edits.change_dependency,
-    "priority": job_edits.change_priority,
+    "dependency": job_order_edits.change_dependency,
+    "priority": job_order_edits.change_priority,
     "toleration": pod_edits.add_tolerations,
     "selector": pod_edits.change_selector,
     "affinity": pod_edits.drop_affinity,

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
+from workbench.model.arrays import Ints, Mask
 from workbench.model.counted import counted
 from workbench.model.extras import AscendWish
 from workbench.model.notice import Notice
@@ -42,8 +42,6 @@ from workbench.policies.switch_affinity.version_1_0 import OpenSwitches, place_1
 
 __all__ = ["SingleLayer", "SwitchAffinity", "SwitchAffinity10", "SwitchParameters", "TableParameters"]
 
-Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 _PLUGIN = "ascend volcano plugin"
 
