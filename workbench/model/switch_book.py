@@ -59,7 +59,7 @@ class JobPods(Value):
         """The job's pods at the indices `chosen`, as a new object."""
         return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
 
-    def joined(self, other: JobPods) -> JobPods:
+    def with_pods(self, other: JobPods) -> JobPods:
         """The pods of this object and of `other`, both of the same job, as a new object."""
         node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
         return JobPods(self.label, node, says, self.phase)
@@ -188,7 +188,7 @@ class SwitchBook(Working):
         return jobs
 
     @property
-    def uncommon(self) -> Longs:
+    def n_classified_jobs(self) -> Longs:
         """For each leaf switch, the number of running jobs under it whose switch-affinity class is not "common": int64
         (s,).
         """

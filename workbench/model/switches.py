@@ -129,7 +129,7 @@ class SwitchStates(Value):
         found[UNHEALTHY] = self.unhealthy
         return found
 
-    def joined(self, other: SwitchStates) -> SwitchStates:
+    def combined_with(self, other: SwitchStates) -> SwitchStates:
         """Combine these states with those of `other`, each counting as one vote per switch (see `said`)."""
         return SwitchStates.said(self.votes() + other.votes())
 

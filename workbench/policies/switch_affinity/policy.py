@@ -184,7 +184,7 @@ def _joined(request: Request, pods: JobPods) -> JobPods:
     """Nodes of all pods of a job: ``pods``, which are placed now, and those that run already."""
     book = request.ledger.switches
     before = book.job(request.gang.key) if book is not None else None
-    return pods if before is None else before.joined(pods)
+    return pods if before is None else before.with_pods(pods)
 
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
@@ -296,7 +296,7 @@ def _as_before(switches: Switches, job: SwitchJob, book: SwitchBook, key: str) -
         return switches
     others = copy.copy(book)
     running = others.job(key)
-    others.set_job(key, job.votes if running is None else running.joined(job.votes))
+    others.set_job(key, job.votes if running is None else running.with_pods(job.votes))
     return replace(switches, sums=others.sums)
 
 
@@ -389,7 +389,7 @@ class SwitchAffinity10(_Affinity):
             return _find_single_layer(switches, job)
         others = copy.copy(book)
         others.set_job(request.gang.key, None)
-        who = OpenSwitches(others.crossing > 0, others.uncommon == 0)
+        who = OpenSwitches(others.crossing > 0, others.n_classified_jobs == 0)
         back = _going_back(switches, job)
         if job.started and (len(job.running) or back.any()):
             switches = switches.without(job.former[back])
