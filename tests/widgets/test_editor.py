@@ -10,7 +10,7 @@ import pytest
 import workbench
 from tests.widgets.page import ask, refused
 from workbench.formats.fabric.registry import writable_formats
-from workbench.topology.edits import GPU_MODEL
+from workbench.topology.edit_checks import GPU_MODEL
 from workbench.topology.generate import Fabric
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.presets import PRESETS, generate_scenario

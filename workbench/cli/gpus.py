@@ -275,16 +275,7 @@ def _show_regret(
 ) -> None:
     """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and print it.
 
-    Parameters
-    ----------
-    k : int or None
-        Number of GPUs to choose; None: all numbers.
-    symmetric : {"min", "max", "mean"}
-        How the two directions of a pair become one weight.
-    policies : str or None
-        Names separated by commas; None: the usual policies.
-    output : ShowOutput
-        Form of the result.
+    `k`: None, all numbers of GPUs. `policies`: names separated by commas; None, the usual policies.
     """
     from workbench.evaluate.regret import DEFAULT_POLICIES, regret
 

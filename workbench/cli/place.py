@@ -275,12 +275,7 @@ def _switches(
     """Changes of the leaf switches' states between the snapshot and the end of the session.
 
     Empty unless a job uses switch affinity or states are known. If `tor_share` is given, the states at the end are
-    written to that file as the ConfigMap tor-share-cm.
-
-    Raises
-    ------
-    InputError
-        ``--tor-share`` without switches.
+    written to that file as the ConfigMap tor-share-cm; without switches that is an InputError.
     """
     from workbench.evaluate.switch_sharing import after_session, switch_changes, switches_matter
 

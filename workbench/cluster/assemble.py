@@ -12,6 +12,7 @@ from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
 from workbench.jobs.schedulers import TakenSchedulers
+from workbench.model.arrays import Longs
 from workbench.model.counted import counted
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang
@@ -29,8 +30,6 @@ __all__ = ["assemble", "join", "member_gaps", "other_gaps"]
 
 #: Members of one HyperNode that a notice names.
 _MOST_MEMBERS = 3
-
-Longs = npt.NDArray[np.int64]
 
 
 def assemble(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from workbench.cluster.faulty_npus import take_out_faulty_npus
 from workbench.cluster.node_matrices import matrices_of
+from workbench.model.arrays import Longs
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.labels import NodeLabels, NodeTaints
@@ -27,7 +28,6 @@ from workbench.topology.generate import NodeShape
 
 __all__ = ["Matrices", "NodeTable", "read_nodes", "with_nodes"]
 
-Longs = npt.NDArray[np.int64]
 #: Matrices by a pattern (RE2, unanchored) on node names; the last match wins, also over the Device's matrix.
 Matrices = Sequence[tuple[str, BandwidthMatrix]]
 

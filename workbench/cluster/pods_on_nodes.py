@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.cluster.node_table import NodeTable
 from workbench.cluster.workload import Held
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.running import Doubts, deal_gpus
+from workbench.model.arrays import Longs, Words
 from workbench.model.resources import request_rows
 from workbench.model.running_index import RunningIndex
 from workbench.model.running_pod import RunningPod
@@ -21,8 +21,6 @@ from workbench.objects.pod import Pod
 
 __all__ = ["PodsOnNodes"]
 
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 # Pods are in byte order of namespace, then name.
 _Place = tuple[bytes, bytes]

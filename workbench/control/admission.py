@@ -103,12 +103,7 @@ class Webhooks(Working):
 
 
 def _check_form(key: Ref, data: Object) -> None:
-    """Refuse an object that has the wrong type in a field that a controller reads.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for an object that has the wrong type in a field that a controller reads."""
     metadata = data["metadata"]
     if key.kind == "Pod" and type(metadata.get("ownerReferences")) is list:
         # Thousands are made of one template, which was checked.

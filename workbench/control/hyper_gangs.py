@@ -78,7 +78,7 @@ class HyperGangs:
             records[key] = groups[key].record
         return held_alone(owners, records, running, topology)
 
-    def joined(
+    def with_hyper_jobs(
         self, gangs: Iterable[Gang], groups: Mapping[str, PodGroup], members: Mapping[Ref, Mapping[Ref, None]]
     ) -> tuple[list[Gang], list[tuple[Ref, str]]]:
         """Join the gangs of the Jobs of each HyperJob.

@@ -129,10 +129,7 @@ def read_saved_file(path: str | Path) -> SavedCluster:
 def _read(data: Any) -> SavedCluster:
     """Read what `saved_data` wrote.
 
-    Raises
-    ------
-    InputError
-        Another format, a missing or wrong field, or two objects of one identity; the error names the path.
+    Another format, a missing or wrong field, or two objects of one identity are an InputError that names the path.
     """
     if type(data) is not dict or data.get("format") != FORMAT:
         found = data.get("format") if type(data) is dict else data

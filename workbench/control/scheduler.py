@@ -332,7 +332,7 @@ class Scheduler(Reconciler):
         """The gangs of a session, and the HyperJobs that wait for a Job, each with the reason."""
         may_start = [self._as_admitted(gang) for gang in ours if self._may_start(gang, admitted)]
         may_start = [self._former.added_to(gang, snapshot) for gang in may_start]
-        return self._hyper_gangs.joined(may_start, groups, self._members)
+        return self._hyper_gangs.with_hyper_jobs(may_start, groups, self._members)
 
     def _is_ours(self, group: Ref) -> bool:
         """Whether this scheduler decides on a PodGroup: its pods ask for it, or, without pods, its Job does.

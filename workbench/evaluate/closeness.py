@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Longs
 from workbench.model.topology import TOP, Topology
 
 __all__ = ["SAME_NODE", "Closeness"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 #: Level of a node with itself; levels from 0 on are positions in `Closeness.tiers`.
 SAME_NODE = -1

@@ -16,6 +16,7 @@ from workbench.evaluate.closeness import SAME_NODE, Closeness
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
 from workbench.kernels.gpu_sets import indices_of
+from workbench.model.arrays import Longs, Words
 from workbench.model.placement import Decision, Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NODE", "JobFacts", "RunFacts", "gpus_free_after", "tier_keys"]
 
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 #: Key of "on the same node" beside the tiers; no HyperNode tier can be called so.
 NODE = "node"

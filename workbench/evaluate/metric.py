@@ -231,10 +231,7 @@ class Metric(Value):
     def _checked(self, function: Callable[[Any], Any], facts: Any) -> MetricValue:
         """Call a metric's function and convert its value to plain Python numbers, strings and dicts.
 
-        Raises
-        ------
-        InputError
-            The function raised, or answered with something that no output can show.
+        InputError: the function raised, or answered with something that no output can show.
         """
         source = f"metric {self.key}"
         try:

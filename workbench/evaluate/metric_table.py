@@ -134,13 +134,7 @@ def metric(
 
 
 def _check_group(declared: Metric) -> None:
-    """Raise an error if the metric's group has the name of another metric, as both would have one key in the JSON
-    output.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if the group of the metric has the name of another metric: both would be one key in JSON."""
     groups = {metric.group for metric in all_metrics() if metric.group}
     values = {name for metric in all_metrics() for name in (metric.key, metric.column) if name} | (_TAKEN - groups)
     if declared.group and (declared.group == declared.key or declared.group in values - groups):

@@ -19,6 +19,7 @@ from workbench.evaluate.metric import Metric, MetricValue, nested
 from workbench.evaluate.metric_table import all_metrics, simulation_metrics
 from workbench.evaluate.simulation_facts import FillFacts, SimulationFacts
 from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
+from workbench.model.arrays import Words
 from workbench.model.asked import snapshot_of
 from workbench.model.placement import Decision, Placement
 from workbench.model.scenario import Scenario
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from workbench.evaluate.cost.plan import CommunicationPlan
 
 __all__ = ["Measured", "PlacementMetrics", "RunMetrics", "measure", "measure_fill", "measure_run", "measure_simulation"]
-
-Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.evaluate.closeness import SAME_NODE, Closeness
 from workbench.evaluate.facts import tier_keys
+from workbench.model.arrays import Longs
 from workbench.model.placement import Placement
 
 __all__ = ["RankOrder", "rank_order"]
-
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

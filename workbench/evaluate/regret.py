@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.cancel import ProgressOption, check, reported
 from workbench.errors import InputError, InternalError
@@ -20,6 +19,7 @@ from workbench.evaluate.provenance import version
 from workbench.kernels.gpu_sets import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
 from workbench.kernels.subsets import device_lists, words_of_masks
+from workbench.model.arrays import Floats, Words
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.counted import counted
 from workbench.model.deferred import DeferredModule
@@ -36,8 +36,6 @@ else:
 
 __all__ = ["DEFAULT_POLICIES", "EVERY_STATE_UP_TO", "NEAR", "PolicyRegret", "Regret", "RegretLine", "regret"]
 
-Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 DEFAULT_POLICIES = ("gpu-bottleneck", "gpu-best-effort", "gpu-lowest-index")
 

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+
+from workbench.model.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["FillFacts", "SimulationFacts"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class SimulationFacts:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from workbench.errors import InputError
 from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.tables import Row, read_table, unpacked
+from workbench.model.arrays import Ints, Longs
 from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
@@ -38,8 +38,6 @@ __all__ = [
     "read_openb_order",
 ]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 GPU = "nvidia.com/gpu"
 MODEL_LABEL = "nvidia.com/gpu.product"

@@ -87,14 +87,7 @@ def _names(
 ) -> tuple[str, ...] | None:
     """Names of the pending pods, as far as they are known: those that exist, or the next ones of a StatefulSet.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        The existing pods.
-    waiting : sequence of Metadata
-        Of the existing pods that are pending.
-    count : int
-        Number of pending replicas.
+    `pods`: all that exist; `waiting`: the pending ones of these; `count`: the pending replicas.
     """
     if len(waiting) == count:
         return tuple(pod.name for pod in waiting)

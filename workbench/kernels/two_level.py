@@ -88,12 +88,8 @@ class TwoLevel:
 
     Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
 
-    An object must not be used by several threads at once.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a number out of range.
+    An object must not be used by several threads at once. A wrong dtype or shape, and a number out of range raise
+    InputError.
     """
 
     def __init__(
@@ -203,10 +199,7 @@ class TwoLevel:
         shapes : sequence of Shape
             Shapes with the same requests as before; their allowed nodes and extra scores may differ.
 
-        Raises
-        ------
-        InputError
-            Wrong dtype or shape, an amount out of range; then nothing has changed.
+        After an InputError nothing has changed.
         """
         n, r = self._n, self._c.r
         if len(shapes) != len(self._shapes):
@@ -221,14 +214,9 @@ class TwoLevel:
         self._shapes = tuple(shapes)
 
     def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Pods still to place in later turns, by sub-job and shape.
+        """Pods still to place in later turns: sub-job (int32), shape (int32) and number of pods (int64) of each entry.
 
-        Returns
-        -------
-        sub, shape : ndarray of shape (entries,), int32
-            An entry is one role of one sub-job; the shape is the number of its pods' shape.
-        left : ndarray of shape (entries,), int64
-            Pods of the entry that are not placed and not given up.
+        An entry is one role of one sub-job. Pods that are given up do not count.
         """
         return self._c.left()
 
@@ -271,13 +259,8 @@ class TwoLevel:
     def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
         """Parts of a sub-job's score in some HyperNodes: how full they become, and the share of its tasks inside.
 
-        Computed as if the sub-job fitted in each.
-
-        Returns
-        -------
-        ndarray of shape (m, 2), float64
-            Scores before they are multiplied by ``100 * scale``. The share is 0 unless several domains are equally
-            full.
+        Computed as if the sub-job fitted in each: float64 (m, 2), before it is multiplied by ``100 * scale``. The share
+        is 0 unless several domains are equally full.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)

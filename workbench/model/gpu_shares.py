@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.gpu_sets import indices_of
+from workbench.model.arrays import Ints, Longs, Words
 
 __all__ = [
     "WHOLE_GPU",
@@ -29,9 +30,7 @@ __all__ = [
     "shares_of_pods",
 ]
 
-Ints = npt.NDArray[np.int32]
 Milli = npt.NDArray[np.int16]
-Words = npt.NDArray[np.uint64]
 #: Thousandths of one GPU.
 WHOLE_GPU = 1000
 
@@ -225,9 +224,6 @@ def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
     if len(both):
         node = int(both[0][0])
         raise InputError("a shared GPU counts as wholly free", source="gpu_shares", where=f"node {node}")
-
-
-Longs = npt.NDArray[np.int64]
 
 
 def gpu_counts(words: Words) -> Longs:

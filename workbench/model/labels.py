@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Mask
 from workbench.model.value import Value
 
 __all__ = [
@@ -44,7 +45,6 @@ NOT_READY_TAINTS = frozenset(
     {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", *PRESSURE_TAINTS.values()}
 )
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
-Mask = npt.NDArray[np.bool_]
 #: matchFields of a node selector term; kept beside the labels under a key that no label can have.
 NODE_NAME_FIELD = "metadata.name/"
 

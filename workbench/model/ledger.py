@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
+from workbench.model.arrays import Ints, Longs, Words
 from workbench.model.gpu_shares import (
     Milli,
     add_shares,
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledger", "idle_accelerators"]
 
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int32]
 
 #: What is the snapshot's own until something is taken or promised.
 _FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed", "gpu_shares", "exclusive")

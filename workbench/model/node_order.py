@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from workbench.model.arrays import Ints, Longs
 
 __all__ = ["Ints", "Longs", "depth_first", "name_ranks"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 def _byte_order(names: Sequence[str]) -> list[int]:

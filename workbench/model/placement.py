@@ -85,7 +85,7 @@ class Unplaced:
 _MANY = 256
 
 
-class _Alike(NamedTuple):
+class _SharedFields(NamedTuple):
     """Fields that consecutive pods of a placement share if their role, GPUs and annotations are equal (ranks may
     differ).
     """
@@ -103,7 +103,7 @@ class _PlacedPod(NamedTuple):
     node: str
     rank: int
     gpus: tuple[int, ...]
-    alike: _Alike
+    shared: _SharedFields
 
 
 class PlacedPod(_PlacedPod):
@@ -123,17 +123,17 @@ class PlacedPod(_PlacedPod):
     @property
     def container_gpus(self) -> tuple[tuple[int, ...], ...]:
         """Numbers of each container's GPUs on the pod's node, in the order of the containers."""
-        return self.alike.container_gpus
+        return self.shared.container_gpus
 
     @property
     def gpu_milli(self) -> int:
         """Thousandths that the pod holds of each of its GPUs; 1000 for a whole GPU."""
-        return self.alike.gpu_milli
+        return self.shared.gpu_milli
 
     @property
     def annotations(self) -> dict[str, str]:
         """Annotations that the scheduler writes on the pod; computed when read."""
-        written = dict(self.alike.annotations)
+        written = dict(self.shared.annotations)
         if RANK_ANNOTATION in written:
             written[RANK_ANNOTATION] = str(self.rank)
         return written
@@ -307,8 +307,8 @@ class Placement(Value, Displayed, Tabular):
     def _made(self, positions: npt.NDArray[np.intp]) -> list[PlacedPod]:
         nodes = _picked(self.topology.node_names, self.node[positions].tolist())
         ranks = (self._own_ranks if self.rank is None else self.rank)[positions].tolist()
-        alike = list(self._alikes(positions))
-        rows = zip(self.gang.pod_names(positions), nodes, ranks, map(itemgetter(0), alike), alike, strict=True)
+        shared = list(self._shared_fields(positions))
+        rows = zip(self.gang.pod_names(positions), nodes, ranks, map(itemgetter(0), shared), shared, strict=True)
         # What `_make` does, without a call in Python for each of thousands.
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
 
@@ -321,8 +321,8 @@ class Placement(Value, Displayed, Tabular):
                 ranks[list(group.pods)] = np.arange(len(group.pods))
         return ranks
 
-    def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
-        """For each position, the fields that the pod there shares with its neighbours (`_Alike`), in order."""
+    def _shared_fields(self, positions: npt.NDArray[np.intp]) -> Iterator[_SharedFields]:
+        """For each position, the fields that the pod there shares with its neighbours (`_SharedFields`), in order."""
         n = len(self.node)
         masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
         groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
@@ -335,12 +335,12 @@ class Placement(Value, Displayed, Tabular):
             looks = list(zip(roles, masks, visible, groups, strict=True))
         else:
             looks = [(roles[i], masks[i], visible[i], groups[i]) for i in first.tolist()]
-        known = {look: self._alike(*look) for look in set(looks)}
-        alike = map(known.__getitem__, looks)
+        known = {look: self._shared_by(*look) for look in set(looks)}
+        shared = map(known.__getitem__, looks)
         if len(first) == len(positions):
-            return alike
+            return shared
         times = np.diff(positions.searchsorted(first), append=len(positions))
-        return chain.from_iterable(map(repeat, alike, times.tolist()))
+        return chain.from_iterable(map(repeat, shared, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """The first of `positions`, and each one whose pod differs from the pod before it in role, GPUs or
@@ -357,7 +357,7 @@ class Placement(Value, Displayed, Tabular):
             differs[1:] |= (words[1:] != words[:-1]).any(axis=1)
         return positions[differs]
 
-    def _alike(self, role: int, mask: int, visible: int, group: int) -> _Alike:
+    def _shared_by(self, role: int, mask: int, visible: int, group: int) -> _SharedFields:
         written = dict(self.annotations[group]) if group >= 0 else {}
         if self.rank is not None:
             written[RANK_ANNOTATION] = ""
@@ -367,7 +367,7 @@ class Placement(Value, Displayed, Tabular):
         # The proposal's record knows whole GPUs only.
         if gpus and not milli:
             written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
-        return _Alike(gpus, dealt, written, milli or WHOLE_GPU)
+        return _SharedFields(gpus, dealt, written, milli or WHOLE_GPU)
 
 
 def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:

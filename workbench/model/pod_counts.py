@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Longs
 from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
 from workbench.model.value import Working
 
 __all__ = ["NAMESPACE_NAME", "Count", "PodCounts", "PodKind"]
-
-Longs = npt.NDArray[np.int64]
 
 
 #: Label that the API server gives every namespace.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Floats
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
@@ -16,8 +17,6 @@ from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 from workbench.model.value import Value
 
 __all__ = ["PodTrace"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

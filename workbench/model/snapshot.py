@@ -14,6 +14,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.subsets import words_of_masks as gpu_words
+from workbench.model.arrays import Longs, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
@@ -47,8 +48,6 @@ __all__ = ["NO_MATRIX", "ClusterSnapshot", "Queue", "gpu_words"]
 NO_MATRIX = -1
 
 E = TypeVar("E", bound=Extra)
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

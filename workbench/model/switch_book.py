@@ -14,16 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.model.arrays import Ints, Longs, Mask
 from workbench.model.running_pod import RunningPod
 from workbench.model.switches import IS_HEALTHY, SwitchStates, SwitchTable, mark_of
 from workbench.model.value import Value, Working
 
 __all__ = ["JobPods", "RunningPods", "SwitchBook"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.int8]
-Mask = npt.NDArray[np.bool_]
 
 #: Rows of the sums that say what state a switch has (`SwitchStates.said`).
 _VOTES = UNHEALTHY + 1
@@ -61,7 +59,7 @@ class JobPods(Value):
         """The job's pods at the indices `chosen`, as a new object."""
         return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
 
-    def joined(self, other: JobPods) -> JobPods:
+    def with_pods(self, other: JobPods) -> JobPods:
         """The pods of this object and of `other`, both of the same job, as a new object."""
         node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
         return JobPods(self.label, node, says, self.phase)
@@ -190,7 +188,7 @@ class SwitchBook(Working):
         return jobs
 
     @property
-    def uncommon(self) -> Longs:
+    def n_classified_jobs(self) -> Longs:
         """For each leaf switch, the number of running jobs under it whose switch-affinity class is not "common": int64
         (s,).
         """

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.switches import UNHEALTHY, join_votes
+from workbench.model.arrays import Ints, Mask
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
@@ -37,9 +38,7 @@ __all__ = [
 #: Logical switches have a column for each; no switch has as many ports.
 MOST_NODES_PER_SWITCH = 100_000
 
-Ints = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.int8]
-Mask = npt.NDArray[np.bool_]
 
 #: IsSharedTor of tor-share-cm and isSharedTor of a pod (document, "Instructions").
 IDLE, SHARED, EXCLUSIVE = 0, 1, 2
@@ -130,7 +129,7 @@ class SwitchStates(Value):
         found[UNHEALTHY] = self.unhealthy
         return found
 
-    def joined(self, other: SwitchStates) -> SwitchStates:
+    def combined_with(self, other: SwitchStates) -> SwitchStates:
         """Combine these states with those of `other`, each counting as one vote per switch (see `said`)."""
         return SwitchStates.said(self.votes() + other.votes())
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_run_values import Counts
 from workbench.kernels.dry_runs import DryRuns
+from workbench.model.arrays import Floats, Ints, Longs
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.contract import SchedulerTraits
@@ -26,10 +27,6 @@ from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
+from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import capped_by_gpus
 from workbench.model.labels import NodeFilter
@@ -19,8 +20,6 @@ from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
+from workbench.model.arrays import Ints, Longs
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
@@ -19,8 +20,6 @@ from workbench.policies.request import Request
 __all__ = ["cluster_short", "held_pods", "nearest_misses"]
 
 Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 def held_pods(

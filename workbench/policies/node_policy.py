@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Longs
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
@@ -22,9 +22,6 @@ from workbench.policies.reasons import cannot_start, gang_text
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["NodePolicy", "place_best_effort"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 class NodePolicy(Parametrised, ABC):

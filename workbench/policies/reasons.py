@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Longs
 from workbench.model.counted import counted
 from workbench.model.dependencies import unmet_dependency
 from workbench.model.gang import Gang
@@ -32,8 +33,6 @@ __all__ = [
     "told_once",
     "topology_not_ready",
 ]
-
-Longs = npt.NDArray[np.int64]
 
 
 def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Notice:

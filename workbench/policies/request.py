@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.arrays import Ints
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -22,8 +20,6 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import Progress
 
 __all__ = ["Assignment", "Declined", "Request"]
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

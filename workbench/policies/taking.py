@@ -72,4 +72,4 @@ def take_placement(placement: Placement, ledger: Ledger) -> None:
     if book is not None and not gang.jobs:
         before, pods = book.job(gang.key), RunningPods.read(running_pods(placement)).job(gang.key)
         if pods is not None:
-            ledger.set_job(gang.key, pods if before is None else before.joined(pods))
+            ledger.set_job(gang.key, pods if before is None else before.with_pods(pods))

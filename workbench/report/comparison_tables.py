@@ -11,12 +11,7 @@ from workbench.evaluate.differences import differences, moves_in_brief
 from workbench.evaluate.metric import View
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
-from workbench.report.metric_columns import (
-    groups,
-    run_cells,
-    run_columns,
-    session_columns,
-)
+from workbench.report.metric_columns import groups, run_cells, run_columns, session_columns
 from workbench.report.tables import (
     ROWS,
     cell_text,

@@ -23,13 +23,7 @@ from workbench.model.number_text import number_text
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.topology import place_name
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.metric_columns import (
-    Column,
-    MetricCell,
-    ShownMetric,
-    legend,
-    session_columns,
-)
+from workbench.report.metric_columns import Column, MetricCell, ShownMetric, legend, session_columns
 
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport

@@ -11,11 +11,11 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.metric import Metric, View
 from workbench.evaluate.metric_table import simulation_metrics
+from workbench.model.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +30,6 @@ __all__ = [
     "sign_test",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 #: Part of such intervals that hold the true mean, if the seeds are a fair sample.
 LEVEL = 0.95

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints
 from workbench.model.name_list import some
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
@@ -21,7 +21,6 @@ from workbench.topology.nesting import Nesting
 
 __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "resolve_tree"]
 
-Ints = npt.NDArray[np.int32]
 
 # A tree with one of these problems is never ready in Volcano (docs/reference/volcano-topology.md, section 2.2); the
 # other problems only mislead.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Ints
 from workbench.model.display import Displayed
 from workbench.model.resources import amount_text
 from workbench.model.snapshot import ClusterSnapshot
@@ -24,8 +25,6 @@ __all__ = [
     "diff_snapshots",
     "diff_topologies",
 ]
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.topology.draft import ROOT, Change, Draft
 from workbench.topology.draft_objects import draft_of
-from workbench.topology.edits import check_size
+from workbench.topology.edit_checks import check_size
 from workbench.topology.generate import Fabric
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 

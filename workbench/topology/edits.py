@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from workbench.errors import CapacityError, InputError
-from workbench.model.bandwidth import MAX_GPUS
+from workbench.errors import InputError
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.draft import ROOT, Change, Draft, Item, changed, largest_number
+from workbench.topology.edit_checks import (
+    _NUMBERED,
+    FIELDS,
+    check_count,
+    check_field,
+    check_parent,
+    check_size,
+    free_names,
+    new_node,
+    next_names,
+)
 
 __all__ = [
-    "GPU_MODEL",
-    "MAX_ITEMS",
     "add_nodes",
     "add_switches",
-    "check_size",
     "delete",
     "group",
     "move",
@@ -29,34 +35,6 @@ __all__ = [
     "sub_tree",
     "without_gpus",
 ]
-
-#: Largest drawing; above, a fabric is generated or loaded rather than drawn.
-MAX_ITEMS = 200_000
-
-#: Label that names the model of a node's GPUs, as NVIDIA's GPU feature discovery sets it.
-GPU_MODEL = "nvidia.com/gpu.product"
-
-_NUMBERED = re.compile(r"(.*?)(\d+)\Z", re.DOTALL)
-
-#: Fields that `set_fields` sets, with the check of their values.
-_FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {
-    "tier": ("switch", lambda v: type(v) is int and 0 <= v < 2**31, "a whole number >= 0"),
-    "tier_name": ("switch", lambda v: isinstance(v, str) and (not v or v.isprintable()), "printable text"),
-    "gpus": ("node", lambda v: type(v) is int and 0 <= v <= MAX_GPUS, f"0 to {MAX_GPUS}"),
-    "cordoned": ("node", lambda v: isinstance(v, bool), "true or false"),
-    "link_gbit_s": (
-        "",
-        lambda v: type(v) in (int, float) and 0 <= v < 1e9,
-        "a number >= 0, in Gbit/s",
-    ),
-    "failed": ("", lambda v: isinstance(v, bool), "true or false"),
-    "link_failed": ("", lambda v: isinstance(v, bool), "true or false"),
-    "labels": (
-        "",
-        lambda v: isinstance(v, Mapping) and all(isinstance(x, str) for pair in v.items() for x in pair),
-        "texts by text",
-    ),
-}
 
 
 def add_switches(
@@ -94,10 +72,10 @@ def add_switches(
     spines : int
         Number of switches between the parent and the others; each of them gets `count` switches. 0: none.
     """
-    _check_parent(draft, parent)
-    _check_count("count", count, 1)
-    _check_count("nodes_each", nodes_each, 0)
-    _check_count("spines", spines, 0)
+    check_parent(draft, parent)
+    check_count("count", count, 1)
+    check_count("nodes_each", nodes_each, 0)
+    check_count("spines", spines, 0)
     n_leaves = count * max(spines, 1)
     check_size(draft, spines + n_leaves * (1 + nodes_each))
     above = 2**31 if parent == ROOT else draft[parent].tier
@@ -107,23 +85,23 @@ def add_switches(
         )
     if tier is None:
         tier = 1 if parent == ROOT else max(above - (2 if spines else 1), 1)
-    _check_field("tier", tier)
-    _check_field("gpus", gpus)
-    _check_field("link_gbit_s", link_gbit_s)
+    check_field("tier", tier)
+    check_field("gpus", gpus)
+    check_field("link_gbit_s", link_gbit_s)
     link = float(link_gbit_s)
     added = [
         Item(item_id, "switch", name, parent, tier=tier + 1, link_gbit_s=link)
-        for item_id, name in zip(draft.new_ids(spines), _free_names(draft, "switch", spine_prefix, spines))
+        for item_id, name in zip(draft.new_ids(spines), free_names(draft, "switch", spine_prefix, spines))
     ]
     parents = [spine.id for spine in added for _ in range(count)] or [parent] * count
     leaves = [
         Item(item_id, "switch", name, holder, tier=tier, link_gbit_s=link)
         for item_id, name, holder in zip(
-            draft.new_ids(n_leaves), _free_names(draft, "switch", prefix, n_leaves), parents, strict=True
+            draft.new_ids(n_leaves), free_names(draft, "switch", prefix, n_leaves), parents, strict=True
         )
     ]
-    names = iter(_free_names(draft, "node", node_prefix, n_leaves * nodes_each))
-    node = _new_node(gpus, link_gbit_s, gpu_model)
+    names = iter(free_names(draft, "node", node_prefix, n_leaves * nodes_each))
+    node = new_node(gpus, link_gbit_s, gpu_model)
     added += leaves
     for leaf in leaves:
         added += [replace(node, id=item_id, name=next(names), parent=leaf.id) for item_id in draft.new_ids(nodes_each)]
@@ -156,15 +134,15 @@ def add_nodes(
     gpu_model : str
         As in `add_switches`.
     """
-    _check_parent(draft, parent)
-    _check_count("count", count, 1)
+    check_parent(draft, parent)
+    check_count("count", count, 1)
     check_size(draft, count)
-    _check_field("gpus", gpus)
-    _check_field("link_gbit_s", link_gbit_s)
-    node = _new_node(gpus, link_gbit_s, gpu_model)
+    check_field("gpus", gpus)
+    check_field("link_gbit_s", link_gbit_s)
+    node = new_node(gpus, link_gbit_s, gpu_model)
     return [
         Change(None, replace(node, id=item_id, name=name, parent=parent))
-        for item_id, name in zip(draft.new_ids(count), _free_names(draft, "node", prefix, count))
+        for item_id, name in zip(draft.new_ids(count), free_names(draft, "node", prefix, count))
     ]
 
 
@@ -178,7 +156,7 @@ def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
     parent : int
         Id of the new parent; `ROOT`: the virtual top.
     """
-    _check_parent(draft, parent)
+    check_parent(draft, parent)
     return [changed(item, parent=parent) for item in _topmost(draft, ids) if item.parent != parent]
 
 
@@ -200,7 +178,7 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
         raise InputError("items of several parents cannot be grouped", source="drawing", got=f"{len(parents)} parents")
     tier = max((item.tier for item in items), default=0) + 1
     [parent], [item_id] = parents, draft.new_ids(1)
-    switch = Item(item_id, "switch", name or _free_names(draft, "switch", "s", 1)[0], parent, tier=tier)
+    switch = Item(item_id, "switch", name or free_names(draft, "switch", "s", 1)[0], parent, tier=tier)
     return [Change(None, switch), *(changed(item, parent=item_id) for item in items)]
 
 
@@ -229,7 +207,7 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
     for kind in dict.fromkeys(item.kind for item in items):
         chosen = [item for item in items if item.kind == kind]
         others = set(draft.names(kind)) - {item.name for item in chosen}
-        names = _next_names(largest_number(others, prefix), prefix, len(chosen))
+        names = next_names(largest_number(others, prefix), prefix, len(chosen))
         changes += [changed(item, name=name) for item, name in zip(chosen, names)]
     return changes
 
@@ -272,11 +250,11 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
         An unknown field, or a value that the field does not take.
     """
     for name, value in fields.items():
-        _check_field(name, value)
+        check_field(name, value)
     changes = []
     for item_id in dict.fromkeys(ids):
         item = draft[item_id]
-        own = {k: dict(v) if k == "labels" else v for k, v in fields.items() if _FIELDS[k][0] in ("", item.kind)}
+        own = {k: dict(v) if k == "labels" else v for k, v in fields.items() if FIELDS[k][0] in ("", item.kind)}
         if own:
             changes.append(changed(item, **own))
     return changes
@@ -338,7 +316,7 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
     parent : int
         Id of a switch; `ROOT`: the virtual top.
     """
-    _check_parent(draft, parent)
+    check_parent(draft, parent)
     check_size(draft, len(items))
     new_id = dict(zip((item.id for item in items), draft.new_ids(len(items))))
     names: dict[tuple[Literal["switch", "node"], str], list[str]] = {}
@@ -347,7 +325,7 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
         numbered = _NUMBERED.match(item.name)
         stems.append((item.kind, numbered[1] if numbered else f"{item.name}-"))
     for kind, stem in dict.fromkeys(stems):
-        names[kind, stem] = _free_names(draft, kind, stem, stems.count((kind, stem)), pad=False)[::-1]
+        names[kind, stem] = free_names(draft, kind, stem, stems.count((kind, stem)), pad=False)[::-1]
     return [
         Change(
             None,
@@ -367,54 +345,3 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
 def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
     chosen = dict.fromkeys(ids)
     return [draft[i] for i in chosen if not any(above.id in chosen for above in draft.ancestors(i))]
-
-
-def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
-    last = draft.last_number(kind, prefix)
-    # The last name tells how wide the numbers are that the drawing has already.
-    widths = range(len(str(last)) + 1, 18)
-    padded = (width for width in widths if draft.find(kind, f"{prefix}{last:0{width}d}") is not None)
-    return _next_names(last, prefix, count, pad, next(padded, 1))
-
-
-def _next_names(last: int, prefix: str, count: int, pad: bool = True, least: int = 1) -> list[str]:
-    """`count` names made of the prefix and the numbers after `last`, padded with zeros to at least `least` digits.
-
-    With `pad`, all numbers have one width.
-    """
-    first = last + 1
-    width = max(least, len(str(first + count - 1)) if pad and count > 1 else 1)
-    return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
-
-
-def _new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
-    """A new node with these GPUs and link, without name or parent.
-
-    `gpu_model` becomes a label, with blanks replaced.
-    """
-    labels = {GPU_MODEL: "-".join(gpu_model.split())} if gpu_model.strip() else {}
-    return Item(ROOT, "node", "", gpus=gpus, link_gbit_s=float(link_gbit_s), labels=labels)
-
-
-def _check_parent(draft: Draft, parent: int) -> None:
-    if parent != ROOT and draft[parent].kind != "switch":
-        raise InputError("a node holds nothing", source="drawing", got=draft[parent].name, expected="a switch")
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise InputError("not a number of items", source=name, got=repr(value), expected=f"a whole number >= {least}")
-
-
-def check_size(draft: Draft, more: int) -> None:
-    """Raise CapacityError if a drawing would have more items than it may with `more` of them."""
-    if len(draft) + more > MAX_ITEMS:
-        raise CapacityError(f"{len(draft) + more} switches and nodes in one drawing, at most {MAX_ITEMS} are supported")
-
-
-def _check_field(name: str, value: Any) -> None:
-    if name not in _FIELDS:
-        raise InputError("no such field", source="drawing", got=name, expected=", ".join(sorted(_FIELDS)))
-    _, fits, expected = _FIELDS[name]
-    if not fits(value):
-        raise InputError("not a value for it", source="drawing", where=name, got=repr(value), expected=expected)

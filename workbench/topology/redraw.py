@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Words
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
@@ -16,8 +17,6 @@ from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot
 from workbench.model.topology import Topology
 
 __all__ = ["carry_over"]
-
-Words = npt.NDArray[np.uint64]
 
 
 def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:

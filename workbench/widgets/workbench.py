@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ipywidgets
 
@@ -13,16 +12,13 @@ from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.formats.job_text import load_with_job_text
-from workbench.formats.load import load_objects
-from workbench.formats.scenario_file import ScenarioFile, parse_scenario, read_scenario, scenario_text
+from workbench.formats.scenario_file import ScenarioFile, scenario_text
 from workbench.formats.whole_file import write_whole
 from workbench.model.gang import Gang
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.kinds import ClusterObjects
 from workbench.topology.history import Beside
-from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
+from workbench.widgets.beginning import Beginning, Named, begin, read_cluster, read_text
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.follower import ClusterMoment, Follower, Replay
@@ -35,26 +31,6 @@ from workbench.widgets.scenario_bar import ScenarioBar
 __all__ = ["Workbench"]
 
 
-class _Begun(NamedTuple):
-    """What a workbench begins with.
-
-    Attributes
-    ----------
-    given : Scenario, optional
-        The scenario as a value, if there is one.
-    follower : Follower or Replay, optional
-        Of the live cluster, or the recording of one, that the scenario is the first moment of.
-    objects : callable, optional
-        Reads the objects of the cluster again; None: there are none, as with a value.
-    """
-
-    content: ScenarioFile
-    given: Scenario | None
-    drawing: BegunDrawing
-    follower: Follower | Replay | None = None
-    objects: Callable[[], ClusterObjects] | None = None
-
-
 class _Shown(NamedTuple):
     """The widgets of one scenario."""
 
@@ -64,9 +40,6 @@ class _Shown(NamedTuple):
     strip: LiveStrip | None
     panels: Mapping[str, Panel]
     restarts: LostJobRestarts | None
-
-
-_Named = tuple[tuple[str, Mapping[str, Any]], ...]
 
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
@@ -118,15 +91,15 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self._way: tuple[Beside, ...] = ()
         #: Whether what is shown only stands in for a file that is being read.
         self._stands_in = False
-        self._bar: ScenarioBar[_Begun] = ScenarioBar(self._text, _read_text, self._show, _read_cluster)
+        self._bar: ScenarioBar[Beginning] = ScenarioBar(self._text, read_text, self._show, read_cluster)
         super().__init__([self._bar])
         # The page arranges the parts by these class names (js/bench.js, panel.css).
         self.add_class("wb-bench")
-        named: _Named | None = None if policies is None else tuple((name, {}) for name in policies)
+        named: Named | None = None if policies is None else tuple((name, {}) for name in policies)
         if not isinstance(source, str | Path):
-            self._show(_begin(source, named))
-        elif not self._bar.load(Path(source).name, lambda: _begin(source, named)):
-            self._show(_begin(None, named))
+            self._show(begin(source, named))
+        elif not self._bar.load(Path(source).name, lambda: begin(source, named)):
+            self._show(begin(None, named))
             self._stands_in = True
 
     @property
@@ -194,7 +167,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         InputError
             As `workbench.load`; nothing has changed then.
         """
-        begun = _read_text(text, name)
+        begun = read_text(text, name)
         self._bar.give_up()
         self._show(begun, name)
 
@@ -222,7 +195,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             ScenarioFile(self._editor.snapshot, comparer.text, tuple(comparer.policies), comparer.config)
         )
 
-    def _show(self, begun: _Begun, name: str = "") -> None:
+    def _show(self, begun: Beginning, name: str = "") -> None:
         """Make the widgets for a scenario, called `name`, and put them on the page, as one step to undo."""
         content, given = begun.content, begun.given
         names = list(content.policies)
@@ -344,65 +317,3 @@ def _close(panels: Mapping[str, Panel]) -> None:
     """Close the given widgets; ipywidgets keeps every widget in memory, layouts too, until it is closed."""
     for panel in panels.values():
         panel.close()
-
-
-def _read_text(text: str, name: str) -> _Begun:
-    """Read the text of a scenario file, of a recording, or of manifests."""
-    from workbench.live import Recording, is_recording
-
-    if is_recording(text):
-        return _followed(Replay(Recording(text, name), name))
-    begun = parse_scenario(text.encode(), name)
-    if begun is not None:
-        return _drawn(begun)
-    try:
-        scenario, jobs = load_with_job_text("-", text)
-    except InputError as error:
-        raise error.of(name) from None
-    return _drawn(ScenarioFile(scenario.snapshot, jobs), lambda: load_objects("-", stdin=text))
-
-
-def _read_cluster(context: str, follow: bool) -> _Begun:
-    """Read a live cluster as it is now; nothing is written to it."""
-    from workbench.live import LiveView, take_snapshot
-
-    if not follow:
-        return _read_text(take_snapshot(context).to_json().decode(), f"context {context}")
-    return _followed(Follower(LiveView(context)))
-
-
-def _followed(follower: Follower | Replay) -> _Begun:
-    scenario = follower.first.scenario
-    return _Begun(ScenarioFile(scenario.snapshot), scenario, begin_drawing(scenario), follower)
-
-
-def _begin(source: str | Path | Scenario | ClusterSnapshot | None, policies: _Named | None) -> _Begun:
-    """What a workbench begins with; `policies`, if given, replace those of a scenario file."""
-    begun = _begun_of(source)
-    return begun if policies is None else begun._replace(content=replace(begun.content, policies=policies))
-
-
-def _begun_of(source: str | Path | Scenario | ClusterSnapshot | None) -> _Begun:
-    if source is None:
-        return _drawn(ScenarioFile(None))
-    if isinstance(source, ClusterSnapshot):
-        return _drawn(ScenarioFile(source))
-    if isinstance(source, Scenario):
-        return _Begun(ScenarioFile(source.snapshot), source, begin_drawing(source.snapshot))
-    path = Path(source)
-    if path.suffix == ".jsonl":
-        from workbench.live import Recording
-
-        return _followed(Replay(Recording.read(path), path.name))
-    saved = read_scenario(source)
-    if saved is not None:
-        return _drawn(saved)
-    scenario, jobs = load_with_job_text(source)
-    return _drawn(ScenarioFile(scenario.snapshot, jobs), lambda: load_objects(source))
-
-
-def _drawn(content: ScenarioFile, objects: Callable[[], ClusterObjects] | None = None) -> _Begun:
-    """The content of a scenario file with its drawing; `objects` reads those of its cluster again."""
-    snapshot = content.snapshot
-    given = None if snapshot is None else Scenario(snapshot, ())
-    return _Begun(content, given, begin_drawing(snapshot), objects=objects)

@@ -385,7 +385,7 @@ def only_common(given: dict[str, Any], want: dict[str, Any]) -> None:
         )
         for one in given["jobs"]
     ]
-    assert bool(_book_of(with_running(snapshot, pods)).uncommon[0] == 0) == want["only_common"]
+    assert bool(_book_of(with_running(snapshot, pods)).n_classified_jobs[0] == 0) == want["only_common"]
 
 
 def _book_of(snapshot: ClusterSnapshot) -> SwitchBook:

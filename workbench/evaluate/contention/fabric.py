@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.cost.checks import keep_whole, positive
+from workbench.model.arrays import Longs
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import NO_DOMAIN, Topology
 from workbench.model.value import Value
 
 __all__ = ["ROUTES", "Cable", "RoutedFabric", "Routes", "TierLinks"]
 
-Longs = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 #: How a flow finds its cable among equal ones.

@@ -16,6 +16,7 @@ from workbench.evaluate.contention.fabric import RoutedFabric
 from workbench.evaluate.cost.checks import not_negative
 from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel, exchanges
 from workbench.evaluate.cost.step_time import PipelineStep
+from workbench.model.arrays import Longs
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 from workbench.model.value import Value
@@ -61,7 +62,6 @@ class TrainingStep(Value):
         return cls(step.time(overlapped=False).step_s, sent, shape)
 
 
-Longs = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.cost.cost_model import LEFT_OUT, CollectiveCost, CostModel
 from workbench.evaluate.cost.parallel_shape import Exchange, ParallelShape, TrainingModel, exchanges
 from workbench.evaluate.cost.step_time import PipelineStep
 from workbench.kernels.rows import unique_rows
+from workbench.model.arrays import Longs
 from workbench.model.counted import counted
 from workbench.model.placement import Placement
 
 __all__ = ["Interval", "JobCost", "PartCost", "TierCost", "job_cost", "nodes_by_rank"]
 
-Longs = npt.NDArray[np.int64]
 
 #: Kinds of `Exchange` whose calls belong to one micro batch; the others come once per step.
 _PER_MICROBATCH = ("tensor", "context", "expert")

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.evaluate.cost.traffic import bus_factor
+from workbench.model.arrays import Floats, Longs
 from workbench.model.collective import CollectiveBlock, GpuSystem
 
 __all__ = ["WEIGHTS", "KernelWeights", "Points", "covariance", "expected_log_time", "points", "system_of"]
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 _COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 

@@ -10,12 +10,11 @@ import numpy.typing as npt
 from workbench.evaluate.whatif.cluster_edits import Finish, pod_subject
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.families import tightest_limit
+from workbench.model.arrays import Longs
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 
 __all__ = ["Victims"]
-
-Longs = npt.NDArray[np.int64]
 
 
 class Victims:

@@ -97,16 +97,9 @@ def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str =
 
 
 def _usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
-    """Quota that the first pods of a job use, in the order of their names' indices.
+    """Quota that the first `count` pods of a job use, in the order of their names' indices.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Not changed.
-    job : JobObjects
-        Pods of it that have finished are not counted.
-    count : int
-        Number of pods.
+    Pods that have finished are not counted.
     """
 
     def order(key: str) -> tuple[bool, int, bytes]:

@@ -279,17 +279,9 @@ def _shrink_job(manifests: ManifestSet, job: JobObjects, task: str, by: int) -> 
 
 
 def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
-    """Lower replicas and minAvailable of a task, and the minimum of the Job.
+    """Lower replicas and minAvailable of the task `name` by `by`, and the minimum of the Job, in the Job's spec.
 
-    Parameters
-    ----------
-    spec : dict
-        Spec of the Job.
-    name : str
-        Name of the task.
-    by : int
-    started : int
-        Pods of the Job that count already.
+    `started`: pods of the Job that count already.
     """
     task = next(task for called, task in tasks_of(spec) if called == name)
     least = lower_minimum(_min_available(spec), by, started)

@@ -181,7 +181,7 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
         gaps.append(Notice("unknown-switch", text, numbers={"count": len(unknown)}))
     if not snapshot.running:
         text = "no running pod in the input: the states of the switches are those of tor-share-cm"
-        return snapshot.with_switches(table.with_preset(table.preset.joined(told))), [
+        return snapshot.with_switches(table.with_preset(table.preset.combined_with(told))), [
             *gaps,
             Notice("switch-states-assumed", text),
         ]

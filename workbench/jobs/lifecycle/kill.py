@@ -26,9 +26,9 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
         Spare pods that succeeded or failed.
     """
     doomed = [pod for pod in observed.pods if not (keep_finished and pod.phase in ("Succeeded", "Failed"))]
-    ending = [pod for pod in observed.pods if pod.terminating]
+    terminating = [pod for pod in observed.pods if pod.terminating]
     victims = [pod for pod in doomed if not pod.terminating]
-    status = counted(job, observed.status, (), len(ending) + len(victims))
+    status = counted(job, observed.status, (), len(terminating) + len(victims))
     return replace(status, version=status.version + 1), (*_deletions(victims), RunHooks("delete"), DeletePodGroup())
 
 

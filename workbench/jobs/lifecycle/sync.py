@@ -67,14 +67,14 @@ def _pods(job: Job, status: JobStatus, observed: Observed) -> tuple[JobStatus, l
             created += [CreatePod(names[index], task.name, index) for index in missing]
             wanted |= {names[index]: PodState(names[index], task.name) for index in missing}
         wanted |= {name: existing[name] for name in names if name in existing}
-    ending = sum(pod.terminating for pod in wanted.values())
+    n_terminating = sum(pod.terminating for pod in wanted.values())
     # A pod that is out of sync is counted by its phase, and once more as one that is being deleted.
     stale = [pod for pod in wanted.values() if pod.out_of_sync and not pod.terminating]
     superfluous = [pod for pod in observed.pods if pod.name not in wanted]
     doomed = [*stale, *superfluous]
     deleted = [DeletePod(pod.name) for pod in doomed if not pod.terminating]
     stay = [pod for pod in wanted.values() if not pod.terminating]
-    return counted(job, status, stay, ending + len(doomed)), [*created, *deleted]
+    return counted(job, status, stay, n_terminating + len(doomed)), [*created, *deleted]
 
 
 def _in_order(job: Job) -> tuple[Task, ...]:

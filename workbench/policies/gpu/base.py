@@ -19,6 +19,7 @@ from workbench.errors import InternalError
 from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.rows import unique_rows
 from workbench.kernels.states import alike
+from workbench.model.arrays import Ints, Longs, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
@@ -30,10 +31,6 @@ from workbench.model.snapshot import gpu_words
 from workbench.policies.parameters import Parametrised
 
 __all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "PerPodGpuPolicy", "lowest_indices"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

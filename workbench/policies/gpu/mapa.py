@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
+from workbench.model.arrays import Floats
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices, unlooked_notices
@@ -22,7 +23,6 @@ from workbench.policies.parameters import parameter
 
 __all__ = ["GpuMapa", "MapaParameters", "predicted_bandwidth_gb_s"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 #: Sets times orders of a ring that one answer may look at: all of them up to 8 GPUs, 6 of 16, about 4 of 72.

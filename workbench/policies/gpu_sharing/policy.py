@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.gpu_sharing import GpuSharing, Weights
+from workbench.model.arrays import Ints
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
@@ -51,7 +52,6 @@ __all__ = [
     "TieParameters",
 ]
 
-Ints = npt.NDArray[np.int32]
 
 _STUDY = "FGD study (USENIX ATC'23)"
 

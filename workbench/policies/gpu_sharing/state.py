@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.gpu_sharing import MAX_GPUS, MAX_MODELS, SharingNodes, Typical
+from workbench.model.arrays import Ints, Words
 from workbench.model.gang import Role
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.ledger import Ledger
@@ -18,9 +18,6 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 
 __all__ = ["GpuModels", "kinds_of", "other_columns", "shape_of", "sharing_nodes", "typical_arrays"]
-
-Ints = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

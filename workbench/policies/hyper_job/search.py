@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.model.arrays import Ints
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.ledger import Ledger
 from workbench.model.topology import TOP, Topology
@@ -25,8 +26,6 @@ from workbench.policies.hyper_job.matching import match_jobs
 from workbench.policies.hyper_job.trials import JobTrials
 
 __all__ = ["Choice", "Search", "TierTried", "highest_tier"]
-
-Ints = npt.NDArray[np.int32]
 
 
 def highest_tier(constraint: TopologyConstraint | None, topology: Topology) -> int | None:

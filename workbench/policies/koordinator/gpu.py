@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.model.arrays import Ints
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.extras import GpuGroup, KoordinatorWish
@@ -41,7 +42,6 @@ from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
 
-Ints = npt.NDArray[np.int32]
 
 _PROPOSAL = "Koordinator proposal 20230314"
 

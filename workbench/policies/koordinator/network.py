@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Longs
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorders
 from workbench.model.extras import KoordinatorWish
@@ -45,7 +46,6 @@ from workbench.policies.retry import KUBE_SCHEDULER
 
 __all__ = ["KoordinatorNetwork"]
 
-Longs = npt.NDArray[np.int64]
 
 #: Pods with the same text in it belong together, be they of one gang or not.
 SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"

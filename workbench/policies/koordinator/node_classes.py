@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from operator import mul
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.rows import unique_rows
+from workbench.model.arrays import Longs, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.placement import words_to_mask
 from workbench.policies.koordinator.gpu_choice import GpuChoice
@@ -18,8 +18,6 @@ from workbench.policies.request import Request
 
 __all__ = ["matrix_for", "node_classes"]
 
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 # Vectors of pods listed per class; a node with more mixtures is offered fewer pods than it could take.
 _MOST_ROOM = 4096

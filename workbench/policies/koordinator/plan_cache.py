@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Words
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 
 __all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]
 
-Words = npt.NDArray[np.uint64]
 PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
 
 

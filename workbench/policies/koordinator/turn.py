@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.gpu_plan import GpuPlan
@@ -24,9 +24,6 @@ from workbench.policies.koordinator.plan_cache import plan_action
 from workbench.policies.request import Request
 
 __all__ = ["GangTurn"]
-
-Ints = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
 
 
 class GangTurn:

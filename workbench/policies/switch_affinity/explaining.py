@@ -1,4 +1,4 @@
-"""Explanations of the switch-affinity policies: which rules were tried, and each switch with the pods it gets."""
+"""Explanations of the switch-affinity policies: rules that were tried, pods of each switch, and what is lacking."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import numpy.typing as npt
 
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
-from workbench.policies.switch_affinity.table import Switches
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss
+from workbench.model.switch_book import SwitchBook
+from workbench.model.topology import VIRTUAL_TOP
+from workbench.policies.demand import node_reasons
+from workbench.policies.request import Request
+from workbench.policies.switch_affinity.table import NoPlan, Switches
 
-__all__ = ["tell", "tell_closest", "tell_whole"]
+__all__ = ["framework_warnings", "lacking_nodes", "nearest_misses", "tell", "tell_closest", "tell_whole"]
 
 
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
@@ -72,3 +78,43 @@ def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: 
     """
     for switch, taken in shares:
         switches.say(f"shared rule: {counted(taken, 'pod')} to {switches.describe(switch)}, closest to {n_pods}")
+
+
+def lacking_nodes(request: Request, switches: Switches, book: SwitchBook) -> tuple[Notice, ...]:
+    """Notices why nodes under switches do not take the job's pods, if too few do.
+
+    The plugin's own texts do not mention them.
+    """
+    demand = request.demand
+    n_pods = sum(request.gang.roles[role].count for role in demand.order)
+    if int(switches.free.sum()) >= n_pods:
+        return ()
+    refused = (switches.table.node_switch >= 0) & (book.holders == 0) & ~switches.free_node
+    nodes = np.flatnonzero(refused).astype(np.int32)
+    found = (node_reasons(demand, role, demand.idle, nodes) for role in demand.order)
+    return next((reasons for reasons in found if reasons), ())
+
+
+def nearest_misses(switches: Switches, n_pods: int, found: NoPlan) -> tuple[NearestMiss, ...]:
+    """The nearest misses of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
+
+    Ties: the smallest name. A job that may cross switches has a second one, the cluster with all switches that are open
+    to the job; it holds more pods than one switch does.
+
+    Parameters
+    ----------
+    n_pods : int
+    """
+    free = switches.free
+    switch = min(np.flatnonzero(free == free.max()).tolist(), key=lambda one: switches.name(one).encode())
+    one = NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
+    across = NearestMiss(2, VIRTUAL_TOP, n_pods - found.missing, n_pods)
+    return (one, across) if found.code == "not-enough-switches" and across.holds > one.holds else (one,)
+
+
+def framework_warnings(framework: str) -> tuple[Notice, ...]:
+    """A warning if the framework of a job is one that switch affinity does not support."""
+    if framework in ("", "pytorch"):
+        return ()
+    text = f"switch affinity supports PyTorch only, the job's framework is {framework}"
+    return (Notice("unsupported-framework", text),)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.arrays import Ints, Mask
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
@@ -22,8 +23,6 @@ from workbench.policies.switch_affinity.rescheduling import Damage
 
 __all__ = ["SwitchJob"]
 
-Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 _NUMBER_AT_END = re.compile(r"-(\d+)\Z")
 

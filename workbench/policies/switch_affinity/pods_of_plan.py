@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switches import first_free
+from workbench.model.arrays import Ints, Longs
 from workbench.model.switches import IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS
 from workbench.policies.switch_affinity.table import Plan, Switches
 
@@ -56,10 +57,6 @@ def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
     if state == SHARED:
         written[SHARED_ADDRESS] = address
     return written
-
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, Ints, Longs]:

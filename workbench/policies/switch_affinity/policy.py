@@ -13,25 +13,22 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
+from workbench.model.arrays import Ints, Mask
 from workbench.model.counted import counted
 from workbench.model.extras import AscendWish
 from workbench.model.notice import Notice
-from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import IDLE, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
-from workbench.model.topology import VIRTUAL_TOP
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.contract import SchedulerTraits
-from workbench.policies.demand import node_reasons
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
-from workbench.policies.switch_affinity.explaining import tell
+from workbench.policies.switch_affinity.explaining import framework_warnings, lacking_nodes, nearest_misses, tell
 from workbench.policies.switch_affinity.job import SwitchJob
 from workbench.policies.switch_affinity.job_kind import DEFAULT_MAX_SHARED, LABELS, invalid_label
 from workbench.policies.switch_affinity.new_job import place_new_job, place_single_layer
@@ -41,9 +38,6 @@ from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 from workbench.policies.switch_affinity.version_1_0 import OpenSwitches, place_1_0, replace_1_0
 
 __all__ = ["SingleLayer", "SwitchAffinity", "SwitchAffinity10", "SwitchParameters", "TableParameters"]
-
-Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 _PLUGIN = "ascend volcano plugin"
 
@@ -135,15 +129,15 @@ class _Affinity(NodePolicy):
             table = replace(table, nodes_per_switch=self._parameters.nodes_per_switch)
         switches = _look(request, table, book)
         found = self.find(switches, job, book, request)
-        warnings = _framework_warning(request.gang.extra(AscendWish).framework)
+        warnings = framework_warnings(request.gang.extra(AscendWish).framework)
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):
             reasons = (
                 Notice(found.code, found.message, numbers={"count": found.missing}),
-                *_lacking(request, switches, book),
+                *lacking_nodes(request, switches, book),
             )
-            return Declined(reasons, _nearest(switches, len(job.pending), found), warnings)
+            return Declined(reasons, nearest_misses(switches, len(job.pending), found), warnings)
         return self._assignment(request, job, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
@@ -186,7 +180,7 @@ def _joined(request: Request, pods: JobPods) -> JobPods:
     """Nodes of all pods of a job: ``pods``, which are placed now, and those that run already."""
     book = request.ledger.switches
     before = book.job(request.gang.key) if book is not None else None
-    return pods if before is None else before.joined(pods)
+    return pods if before is None else before.with_pods(pods)
 
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
@@ -217,41 +211,6 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     )
     steps: list[str] | None = None if request.recorder is None else []
     return Switches(table, free, book.sums, counts, steps)
-
-
-def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Notice, ...]:
-    """Notices why nodes under switches do not take the job's pods, if too few do.
-
-    The plugin's own texts do not mention them.
-    """
-    demand = request.demand
-    n_pods = sum(request.gang.roles[role].count for role in demand.order)
-    if int(switches.free.sum()) >= n_pods:
-        return ()
-    refused = (switches.table.node_switch >= 0) & (book.holders == 0) & ~switches.free_node
-    nodes = np.flatnonzero(refused).astype(np.int32)
-    found = (node_reasons(demand, role, demand.idle, nodes) for role in demand.order)
-    return next((reasons for reasons in found if reasons), ())
-
-
-def _nearest(switches: Switches, n_pods: int, found: NoPlan) -> tuple[NearestMiss, ...]:
-    """The nearest misses of a job of ``n_pods`` pods: the switch with the most free nodes, whatever its state.
-
-    Ties: the smallest name. A job that may cross switches has a second one, the cluster with all switches that are open
-    to the job; it holds more pods than one switch does.
-    """
-    free = switches.free
-    switch = min(np.flatnonzero(free == free.max()).tolist(), key=lambda one: switches.name(one).encode())
-    one = NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
-    across = NearestMiss(2, VIRTUAL_TOP, n_pods - found.missing, n_pods)
-    return (one, across) if found.code == "not-enough-switches" and across.holds > one.holds else (one,)
-
-
-def _framework_warning(framework: str) -> tuple[Notice, ...]:
-    if framework in ("", "pytorch"):
-        return ()
-    text = f"switch affinity supports PyTorch only, the job's framework is {framework}"
-    return (Notice("unsupported-framework", text),)
 
 
 class SwitchAffinity(_Affinity):
@@ -298,7 +257,7 @@ def _as_before(switches: Switches, job: SwitchJob, book: SwitchBook, key: str) -
         return switches
     others = copy.copy(book)
     running = others.job(key)
-    others.set_job(key, job.votes if running is None else running.joined(job.votes))
+    others.set_job(key, job.votes if running is None else running.with_pods(job.votes))
     return replace(switches, sums=others.sums)
 
 
@@ -391,7 +350,7 @@ class SwitchAffinity10(_Affinity):
             return _find_single_layer(switches, job)
         others = copy.copy(book)
         others.set_job(request.gang.key, None)
-        who = OpenSwitches(others.crossing > 0, others.uncommon == 0)
+        who = OpenSwitches(others.crossing > 0, others.n_classified_jobs == 0)
         back = _going_back(switches, job)
         if job.started and (len(job.running) or back.any()):
             switches = switches.without(job.former[back])

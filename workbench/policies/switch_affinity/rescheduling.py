@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels.switch_rules import place_closest
 from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.arrays import Mask
 from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
@@ -23,7 +24,6 @@ from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["Damage", "reschedule"]
 
-Mask = npt.NDArray[np.bool_]
 
 #: A switch, pods that go there, and what they say of it (`Plan.says`).
 _Share = tuple[int, int, int]

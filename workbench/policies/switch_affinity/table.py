@@ -12,14 +12,12 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import domain_counts
 from workbench.kernels.switches import UNHEALTHY
+from workbench.model.arrays import Ints, Longs, Mask
 from workbench.model.switches import IDLE, SHARED, SwitchStates, SwitchTable, state_name
 
 __all__ = ["NoPlan", "Plan", "Switches"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.int8]
-Mask = npt.NDArray[np.bool_]
 
 
 class Plan(NamedTuple):

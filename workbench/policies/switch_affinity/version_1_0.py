@@ -11,16 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Mask
 from workbench.model.counted import counted
 from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Switches
 
 __all__ = ["OpenSwitches", "place_1_0", "replace_1_0"]
-
-Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
 from workbench.model.value import Value
@@ -47,9 +47,6 @@ class Place:
         if self.line is not None:
             return f"{self.file}:{self.line}"
         return f"{self.file}: {self.where}" if self.where else self.file
-
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.arrays import Floats, Ints, Longs
 from workbench.policies.demand import node_causes
 from workbench.policies.request import Request
 from workbench.policies.volcano.filling.fill_context import FillContext
@@ -17,9 +17,6 @@ from workbench.policies.volcano.parts.texts import lacking
 
 __all__ = ["record_nodes"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Parts of the node score: the name shown, and the field of `ScoreWeights`.
 _PARTS = (

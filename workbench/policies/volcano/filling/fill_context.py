@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, pods_per_node
 from workbench.kernels.node_states import NodeStates
+from workbench.model.arrays import Floats, Ints, Longs
 from workbench.policies.request import Request
 from workbench.policies.volcano.parts.fixed_scores import FixedScores
 from workbench.policies.volcano.parts.scored_nodes import ScoredNodes
 
 __all__ = ["FillContext"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.dry_run_values import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
+from workbench.model.arrays import Floats, Ints, Longs
 from workbench.policies.request import Request
 from workbench.policies.volcano.filling.fill_context import FillContext
 from workbench.policies.volcano.parts.job_parts import JobProgress, cache_names
@@ -22,10 +22,6 @@ from workbench.policies.volcano.parts.scored_nodes import domain_used
 from workbench.policies.volcano.parts.task_order import runs_of_gang
 
 __all__ = ["FillPass", "Filling", "NodeExplainer"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
 from workbench.kernels.dry_run_values import Counts
+from workbench.model.arrays import Floats
 from workbench.policies.request import Request
 from workbench.policies.volcano.parts.node_scores.base import NodeScore
 from workbench.policies.volcano.parts.scored_nodes import ScoredNodes, assumed_of
 
 __all__ = ["FixedScores", "NodeOrderAtOpen", "nodeorder_at_open", "without_nodeorder"]
 
-Floats = npt.NDArray[np.float64]
 
 #: Parts of nodeorder that look at what is used: the name shown, and the field of `ScoreWeights`.
 _NODEORDER = {"least": "least_requested", "most": "most_requested", "balanced": "balanced"}

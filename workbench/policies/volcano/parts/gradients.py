@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.arrays import Ints, Longs
 from workbench.model.topology import Topology
 
 __all__ = ["V1_13", "V1_15", "GradientRule", "Gradients", "large_enough"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 

@@ -11,19 +11,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_QUANTITY, ScoreWeights, TopologyScores
 from workbench.kernels.dry_run_values import DomainTotals
 from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
+from workbench.model.arrays import Longs
 from workbench.model.resources import ASSUMED
 from workbench.policies.request import Request
 
 __all__ = ["ASSUMED_COLUMNS", "ScoredNodes", "assumed_of", "domain_used", "scored_columns"]
 
-Longs = npt.NDArray[np.int64]
 
 #: Names of the two columns; no resource is called so.
 ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)

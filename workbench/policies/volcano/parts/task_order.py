@@ -9,15 +9,12 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.sub_jobs import Runs, runs_of_queues
+from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang, Role, pod_index
 
 __all__ = ["runs_of", "runs_of_gang", "task_rank"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 _RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Longs
 from workbench.model.resources import amount_text
 from workbench.policies.demand import Demand
 
 __all__ = ["NODES_IN_TURN", "above_text", "lacking", "pods_text", "room_for_text", "room_text"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 #: Why a HyperNode with room for all pods is refused: the policy fills its nodes in another way.
 NODES_IN_TURN = ", but not on the nodes that they get one after another"

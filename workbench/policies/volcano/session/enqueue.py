@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
+from workbench.model.arrays import Floats, Longs
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
@@ -22,8 +22,6 @@ from workbench.policies.volcano.session.queues import Queues, within
 
 __all__ = ["Admission", "min_resources"]
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 DEFAULT_FACTOR = 1.2
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
+from workbench.model.arrays import Floats
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.policies.volcano.parts.plugins import enabled
 from workbench.policies.volcano.session.queues import dominant_share
 
 __all__ = ["job_key", "with_plugins"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats, total: Floats) -> tuple[object, ...]:

@@ -27,6 +27,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Ints
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
@@ -38,8 +39,6 @@ from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.parts.task_order import task_rank
 
 __all__ = ["Waiting", "assign_beside_endings", "waiting"]
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

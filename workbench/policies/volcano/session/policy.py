@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.domains import ScoreWeights
+from workbench.model.arrays import Ints, Longs
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
@@ -50,8 +51,6 @@ from workbench.policies.volcano.session.rounds import FlatRounds, Rounds
 
 __all__ = ["Allocate", "VolcanoPolicy"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 P = TypeVar("P", bound=NodeOrderParameters)
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from workbench.model.arrays import Floats
 from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.policies.progress import Progress
 
 __all__ = ["QueueLimit", "QueueReservation", "counts_needed", "reserved_text"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Floats, Longs
 from workbench.model.notice import Notice
 from workbench.model.resources import PODS, amount_text
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
@@ -23,8 +24,6 @@ from workbench.policies.volcano.session.queue_limits import QueueLimit
 
 __all__ = ["QueueHeadroom", "QueueState", "Queues", "dominant_share", "within"]
 
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 #: Differences below it do not count (Volcano's smallest amount of a resource).

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Ints, Longs
 from workbench.model.notice import Notice
 from workbench.policies.demand import node_reasons
 from workbench.policies.nearest import cluster_short, nearest_misses
@@ -34,9 +35,6 @@ __all__ = [
     "tell_whole_cluster",
     "within_queue",
 ]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 class NodeFiller(Protocol):

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.model.arrays import Floats, Ints, Longs, Words
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder, Recorders
 from workbench.model.extras import VolcanoMemory
@@ -44,11 +45,6 @@ from workbench.policies.volcano.session.queues import QueueHeadroom, Queues
 from workbench.policies.volcano.session.rounds import Rounds, within_queue
 
 __all__ = ["Session"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 
 class _Job:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.model.arrays import Floats, Ints
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.ledger import Ledger
@@ -21,9 +21,6 @@ from workbench.policies.volcano.v1_13.hard_search import HardSearch
 from workbench.policies.volcano.v1_13.policy import DEFAULT_HIGHEST_TIER, HardRounds, Volcano113
 
 __all__ = ["VolcanoDocuments"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
 
 
 class VolcanoDocuments(Volcano113):

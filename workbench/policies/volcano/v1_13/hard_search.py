@@ -18,6 +18,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.dry_run_values import Trials
 from workbench.kernels.tiers import VIRTUAL_TOP
+from workbench.model.arrays import Ints, Longs
 from workbench.model.explanation import Recorder
 from workbench.model.topology import TOP, Topology
 from workbench.policies.nearest import held_pods
@@ -30,8 +31,6 @@ from workbench.policies.volcano.parts.texts import above_text, pods_text, room_f
 
 __all__ = ["NO_RECORD", "UNKNOWN_RECORD", "HardSearch", "Round", "read_record", "to_score", "widen"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 #: Leaves from which on it is cheaper to find those that are alike than to try each.
 _MANY = 64
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.arrays import Longs
 from workbench.model.explanation import Recorder
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
@@ -39,7 +40,6 @@ from workbench.policies.volcano.v1_13.hard_search import (
 
 __all__ = ["DEFAULT_HIGHEST_TIER", "HardRounds", "Volcano113"]
 
-Longs = npt.NDArray[np.int64]
 
 #: highestTierAllowed of a hard job that gives none: the default of 1.13's schema (docs/decisions.md, decision 10).
 DEFAULT_HIGHEST_TIER = 1

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
+from workbench.model.arrays import Floats, Ints, Longs
 from workbench.model.gang import Gang
 from workbench.policies.progress import Progress
 from workbench.policies.request import Request
@@ -21,10 +22,6 @@ from workbench.policies.volcano.v1_15.search_query import SearchQuery
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def compiled_search(

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import tier_scores
+from workbench.model.arrays import Floats
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.topology import Topology
 from workbench.policies.parameters import parameter, weight_parameter
@@ -27,7 +27,6 @@ from workbench.policies.volcano.parts.scores import TopologyParameters
 
 __all__ = ["HyperNodeParameters", "fading_of", "fading_weights", "topology_scores_1_15", "weights_of_resources"]
 
-Floats = npt.NDArray[np.float64]
 
 _PLUGIN = "Volcano plugin network-topology-aware"
 

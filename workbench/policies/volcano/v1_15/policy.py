@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.errors import InternalError
 from workbench.kernels.two_level import TwoLevel
+from workbench.model.arrays import Floats, Longs
 from workbench.model.explanation import Recorder
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
@@ -39,8 +37,6 @@ from workbench.policies.volcano.v1_15.stream import Prepared, SearchStream
 
 __all__ = ["SearchExplainers", "TellFirstPod", "Volcano115", "Volcano115Scheduler"]
 
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Records how the nodes of a HyperNode score for the first pod of a sub-job, given the query, the sub-job's number, the
 #: HyperNode, and the one in which the sub-job is allocated.

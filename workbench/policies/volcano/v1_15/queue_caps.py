@@ -11,18 +11,15 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.two_level import TwoLevel
+from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.policies.demand import Demand
 from workbench.policies.volcano.session.queues import QueueHeadroom
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["QueueCaps"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 class QueueCaps:

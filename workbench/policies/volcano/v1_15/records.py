@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.arrays import Ints
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["common_hypernode", "join", "records_at_open", "records_to_keep", "recover"]
-
-Ints = npt.NDArray[np.int32]
 
 
 def records_at_open(gang: Gang, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:

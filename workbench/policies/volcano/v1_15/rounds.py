@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level import TwoLevel
+from workbench.model.arrays import Ints, Longs
 from workbench.model.notice import Notice
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.volcano.filling.fill_context import FillContext
@@ -25,9 +25,6 @@ from workbench.policies.volcano.v1_15.search_misses import declined_by_search
 from workbench.policies.volcano.v1_15.search_query import SearchQuery
 
 __all__ = ["FlatRounds115", "RoundExplainer", "SearchRounds", "Searcher", "assignment_by_search"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 class RoundExplainer(Protocol):

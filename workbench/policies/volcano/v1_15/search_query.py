@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.arrays import Longs
 from workbench.model.gang import Gang
 from workbench.model.topology import within_tiers
 from workbench.policies.reasons import topology_not_ready
@@ -22,7 +23,6 @@ from workbench.policies.volcano.v1_15.splitting import SubJobs, split
 
 __all__ = ["SearchQuery", "enter"]
 
-Longs = npt.NDArray[np.int64]
 
 #: In `TriedDomains.stuck`: the HyperNode was not tried, because too few of the pods fit that the search may place.
 _NOT_TRIED = -2

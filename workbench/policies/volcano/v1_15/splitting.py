@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
 from workbench.kernels.sub_jobs import Runs, deal_pods
+from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
@@ -24,9 +25,6 @@ from workbench.policies.volcano.parts.task_order import runs_of
 from workbench.policies.volcano.v1_15.constraints import Limits
 
 __all__ = ["SubJob", "SubJobs", "split"]
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.repeated import Repeated
 from workbench.kernels.two_level import TwoLevel
+from workbench.model.arrays import Ints, Longs, Words
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -34,9 +34,6 @@ from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["Prepared", "SearchStream"]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 #: Nodes and HyperNodes of all searches that are kept, together: about 250 MB.
 _KEPT = 2_000_000

@@ -1,0 +1,18 @@
+"""Types of arrays by what they hold; numbers of nodes and the like are `Ints`, amounts of resources `Longs`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Floats", "Ints", "Longs", "Mask", "Words"]
+
+#: Indices and ranks.
+Ints = npt.NDArray[np.int32]
+#: Amounts in base units, offsets and counts.
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+#: One truth value per node, pod and the like.
+Mask = npt.NDArray[np.bool_]
+#: Bit masks of GPUs, 64 to a word.
+Words = npt.NDArray[np.uint64]
