@@ -27,6 +27,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal
 from workbench.model.scenario import Scenario
 from workbench.report import html, tables
+from workbench.report.comparison_tables import comparison_tables
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import comparison_view
 
@@ -121,7 +122,7 @@ def test_a_metric_that_a_cell_adds_is_in_every_output() -> None:
     assert frame["mean_ring_hops"].tolist()[:2] == [1.0, 2.0]
     assert found.to_dataframe("run")["mean_ring_hops"].tolist()[0] == 1.5
 
-    shown = terminal(tables.comparison_tables(found))
+    shown = terminal(comparison_tables(found))
     assert "ring hops hops" in shown and "1.5" in shown
     assert "ring hops hops: Tiers up and down again per link of the ring of ranks." in shown
     assert "ring hops hops" in session(found)
@@ -147,7 +148,7 @@ def test_a_metric_with_ends_shows_its_interval() -> None:
     workbench.metric("guess", ends=("guess_low", "guess_high"), total="min")(lambda job: 12.25)
     found = compared()
     for output in (
-        terminal(tables.comparison_tables(found)),
+        terminal(comparison_tables(found)),
         session(found),
         text_of(html.report_html(found)),
         json.dumps(comparison_view(found), ensure_ascii=False),
@@ -162,7 +163,7 @@ def test_without_it_no_output_knows_it() -> None:
     outputs = [
         json.dumps(found.to_dict()),
         found.to_dataframe().to_csv(),
-        terminal(tables.comparison_tables(found)),
+        terminal(comparison_tables(found)),
         session(found),
         html.report_html(found),
         json.dumps(comparison_view(found)),
@@ -179,7 +180,7 @@ def test_a_metric_of_runs_is_in_the_outputs_with_a_line_per_policy() -> None:
     assert found.to_dict()["policies"][0]["metrics"]["busiest_node"] == 2
     assert found.to_dataframe("run")["busiest_node"].tolist() == [2, 1]
     assert "busiest_node" not in found.to_dataframe().columns
-    assert "busiest node" in terminal(tables.comparison_tables(found)) and "busiest node" not in session(found)
+    assert "busiest node" in terminal(comparison_tables(found)) and "busiest node" not in session(found)
     assert text_of(html.report_html(found)).count("busiest node\n") == 1
     assert {"heading": "busiest node", "meaning": ""}.items() <= comparison_view(found)["metrics"][-1].items()
 
@@ -192,7 +193,7 @@ def test_a_metric_by_tier_has_a_column_per_tier_that_is_reached() -> None:
     found = compared()
     assert found.to_dict()["policies"][0]["metrics"]["slow_pairs"] == {"node": 2, "1": 5, "2": 0, "3": 0, "4": 0}
     assert {"slow_node", "slow_1", "slow_4"} <= set(found.to_dataframe().columns)
-    for shown in (terminal(tables.comparison_tables(found)), session(found)):
+    for shown in (terminal(comparison_tables(found)), session(found)):
         assert "slow pairs node" in shown and "slow pairs t3" in shown and "slow pairs t4" not in shown
     page = text_of(html.report_html(found))
     assert "slow pairs same node\n" in page and "slow pairs tier 3\n" in page and "slow pairs tier 4" not in page
@@ -205,7 +206,7 @@ def test_a_group_has_a_table_of_its_own_and_is_left_out_where_nothing_is_known()
 
     found = compared(Fixed("near", [0, 0, 1, 1], [2, 3]))
     assert found.to_dict()["policies"][0]["metrics"]["power"] == {"power_w": 400.0}
-    assert "\npower\n" in terminal(tables.comparison_tables(found)).replace(" ", "")
+    assert "\npower\n" in terminal(comparison_tables(found)).replace(" ", "")
     assert "<h3>Power</h3>" in html.report_html(found)
     assert any(line["heading"] == "power w W" for line in comparison_view(found)["metrics"])
     far = compared(Fixed("far", [0, 2, 4, 6], None))
@@ -218,7 +219,7 @@ def test_results_are_shown_where_the_function_is_not_known() -> None:
     metric_table._registered.clear()
     copied = pickle.loads(pickle.dumps(found))
     assert copied.to_dict() == found.to_dict()
-    assert "ring hops hops" in terminal(tables.comparison_tables(copied))
+    assert "ring hops hops" in terminal(comparison_tables(copied))
 
 
 def test_the_default_column_may_be_given() -> None:
@@ -344,7 +345,7 @@ def test_the_best_is_chosen_among_policies_that_placed_as_much() -> None:
 def test_the_best_is_emphasised_in_a_terminal_and_on_the_page() -> None:
     metric("spread", better="lower", total="sum")(lambda job: 700 + len(job.nodes))
     found = compared()
-    shown = terminal(tables.comparison_tables(found), style=True)
+    shown = terminal(comparison_tables(found), style=True)
     assert re.search(r"\x1b\[1m *1,404", shown) and not re.search(r"\x1b\[1m *1,406", shown)
     assert 'font-weight:600">1,404<' in html.report_html(found)
     assert 'font-weight:600">1,406<' not in html.report_html(found)
