@@ -53,7 +53,7 @@ spec: {template: {spec: {containers: [{name: c, image: i}]}}}
     *_, refused, accepted = review.objects
     assert (refused.key, accepted.key, review.not_reviewed) == ("Job default/j", "Job default/train", {})
     assert [note.code for note in accepted.verdict.warnings] == ["generated-name"]
-    (found,) = [one for one in review.findings(text) if one.subject == refused.key]
+    (found,) = [one for one in review.findings(text) if one.subject == "BatchJob default/j"]
     assert found.message.startswith("spec.parallelism: wrong type or value (found text 'two'")
     assert found.numbers["line"] == 14
 
@@ -64,3 +64,38 @@ def test_a_kind_that_is_no_text_is_bad_input(kind: str) -> None:
     for read in (lambda: load("-", stdin=text), lambda: review_manifests(read_manifests(["-"], stdin=text))):
         with pytest.raises(InputError, match="kind: wrong type or value"):
             read()
+
+
+def test_the_summary_names_who_was_asked() -> None:
+    mixed = "2 of 3 objects accepted (1 of 2 by Kueue (0.19), 1 of 1 by Volcano (1.15))"
+    flavor = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {topologyName: t}\n"
+    template = "spec: {template: {spec: {containers: [{name: c, image: i}]}}}\n"
+    plain = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: plain}\n" + template
+    queued = plain.replace("name: plain", "name: q, labels: {kueue.x-k8s.io/queue-name: q}")
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+    said = {
+        pod: "1 of 1 object accepted by Volcano (1.15)",
+        plain: "1 of 1 object accepted by the checks of the fields that are read",
+        queued: "1 of 1 object accepted by Kueue (0.19)",
+        f"{flavor}---\n{queued}---\n{pod}": mixed,
+    }
+    assert {text: review_manifests(read_manifests(["-"], stdin=text)).summary for text in said} == said
+
+
+def test_a_level_of_no_topology_is_told_wherever_the_topology_stands() -> None:
+    text = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec:
+  template:
+    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/row}}
+    spec: {containers: [{name: c, image: i}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: t}
+spec: {levels: [{nodeLabel: example.com/rack}]}
+"""
+    job, _ = review_manifests(read_manifests(["-"], stdin=text)).objects
+    assert [warning.code for warning in job.verdict.warnings] == ["unknown-level"]

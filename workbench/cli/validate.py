@@ -106,6 +106,7 @@ def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
                 "source": one.source,
                 "where": one.where,
                 "allowed": one.verdict.allowed,
+                "judged_by": one.judge(review.release),
                 "message": one.verdict.refusal,
                 "findings": findings.get(id(one), []),
                 "defaults": dict(one.verdict.defaults),

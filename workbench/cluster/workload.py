@@ -227,7 +227,12 @@ class LiveWorkload:
         return found
 
     def _refused_of(self, key: str, groups: Iterable[str], unit: Unit) -> dict[str, str]:
-        names = [f"Job {key}", *(f"PodGroup {name}" for name in groups), *(f"Pod {name}" for name in unit.pods)]
+        names = [
+            f"Job {key}",
+            *unit.objects,
+            *(f"PodGroup {name}" for name in groups),
+            *(f"Pod {name}" for name in unit.pods),
+        ]
         refused = self._cluster.refused
         return {name: refused[name] for name in names if name in refused}
 

@@ -22,11 +22,12 @@ from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.known import KnownQueue, with_defaults
-from workbench.objects.fields import get_map, get_text, path_steps
+from workbench.objects.admission.kueue import judge_of
+from workbench.objects.fields import get_map, get_maps, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata
 from workbench.objects.top_owner import owner_metadata
-from workbench.objects.top_owner_kinds import top_owner_reader
+from workbench.objects.top_owner_kinds import top_kind, top_owner_reader
 
 __all__ = ["Review", "Reviewed", "Reviewer", "review_manifests"]
 
@@ -72,6 +73,16 @@ class Reviewed:
         """The object's name as ``Kind namespace/name``."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
+    @property
+    def subject(self) -> str:
+        """The object's name in notices, where the Job of Kubernetes is a ``BatchJob``."""
+        kind = top_kind(str(self.submitted.get("apiVersion")).rpartition("/")[0], self.kind)
+        return f"{kind}{self.key.removeprefix(self.kind)}"
+
+    def judge(self, release: Release) -> str:
+        """Whose admission was asked, such as ``Volcano (1.15)``."""
+        return judge_of(self.submitted, release)
+
 
 @dataclass(frozen=True)
 class Review:
@@ -95,6 +106,20 @@ class Review:
     def refused(self) -> int:
         """Number of objects that admission would refuse."""
         return sum(not reviewed.verdict.allowed for reviewed in self.objects)
+
+    @property
+    def summary(self) -> str:
+        """How many objects are accepted, and by whom."""
+        judged: Counter[str] = Counter()
+        accepted: Counter[str] = Counter()
+        for one in self.objects:
+            judge = one.judge(self.release)
+            judged[judge] += 1
+            accepted[judge] += one.verdict.allowed
+        total = f"{sum(accepted.values()):,} of {counted(len(self.objects), 'object', form=',')} accepted"
+        if len(judged) == 1:
+            return f"{total} by {next(iter(judged))}"
+        return f"{total} ({', '.join(f'{accepted[name]:,} of {n:,} by {name}' for name, n in sorted(judged.items()))})"
 
     def located(self, stdin: bytes | str | None = None) -> Iterator[tuple[Reviewed, Fault, str, int | None]]:
         """Each violation with its object, its place ``file:line``, and the line alone where it is known."""
@@ -130,7 +155,7 @@ class Review:
         found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
         for one, fault, place, line in self.located(stdin):
             group = ("Pod" if one.kind == "Pod" else one.key, fault.said)
-            found.setdefault(group, []).append((one.key, place, line))
+            found.setdefault(group, []).append((one.subject, place, line))
         notices = []
         for (_, said), alike in found.items():
             key, place, line = alike[0]
@@ -164,6 +189,7 @@ class Reviewer:
         self._queues: dict[str, KnownQueue] = {}
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._tier_names: set[str] = set()
+        self._levels: set[str] = set()
         self._any_hypernode = False
         self._others = ClusterObjects()
         self._not_reviewed: Counter[str] = Counter()
@@ -200,8 +226,8 @@ class Reviewer:
                     self._not_reviewed[kind] += 1
                     return False
         self._taken += 1
-        if document.data["kind"] in _OF_QUEUES:
-            # The queue and the tier names may come later in the input.
+        if document.data["kind"] in _OF_QUEUES or top_owner_reader(document.data) is not None:
+            # The queue, the tier names and the levels may come later in the input.
             self._waiting.append((self._taken, document, slips))
             return False
         return self._judge(self._taken, document, slips)
@@ -251,6 +277,9 @@ class Reviewer:
             case ("", "Namespace"):
                 metadata = read_metadata(data, namespaced=False)
                 self._namespaces[metadata.name] = metadata.annotations
+            case ("kueue.x-k8s.io", "Topology"):
+                levels = get_maps(get_map(data, "spec", ""), "levels", "spec")
+                self._levels.update(get_text(level, "nodeLabel", path) for path, level in levels)
             case ("topology.volcano.sh", "HyperNode"):
                 self._any_hypernode = True
                 self._tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
@@ -274,7 +303,9 @@ class Reviewer:
 
     def _verdict(self, data: Mapping[str, Any], slips: list[str]) -> Verdict:
         """Admission's answer, with what only this project checks before it."""
-        known = Known(self._queues, self._tier_names if self._any_hypernode else None, self._namespaces)
+        known = Known(
+            self._queues, self._tier_names if self._any_hypernode else None, self._namespaces, self._levels or None
+        )
         verdict = review(data, self._release, known, own_plugins=self._own_plugins)
         if verdict.allowed and (fault := plugin_fault(data)) is not None:
             verdict = Verdict(str(fault), warnings=verdict.warnings, findings=(Fault(fault.where or "", str(fault)),))

@@ -117,6 +117,8 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     owned_queues: dict[str, str] = {}
     for name, owner in outermost(cluster.top_owners):
+        if name in cluster.refused:
+            continue
         owned = list(owned_gangs(owner, members.of_top_owner.get(name, ()), _groups(cluster), priorities))
         owned_queues |= {one.key: one.queue for one in owned}
         gangs += [one.gang for one in owned]

@@ -50,6 +50,12 @@ class TopologyRequest:
     sub_group_label: str | None = None
     sub_group_count: int | None = None
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels that are named: required or preferred, then those of the slices."""
+        own = tuple(level for level in (self.required, self.preferred) if level is not None)
+        return (*own, *(layer.level for layer in self.slices))
+
 
 @dataclass(frozen=True)
 class PreferredTerm:

@@ -54,11 +54,14 @@ class QueueCheck:
         Flavors that the check is for; empty: all.
     provisioning : bool
         Whether it asks for machines (ProvisioningRequest): the topology is then assigned after the machines are there.
+    missing : bool
+        Whether no AdmissionCheck has the name: the ClusterQueue is then inactive.
     """
 
     name: str
     flavors: tuple[str, ...] = ()
     provisioning: bool = False
+    missing: bool = False
 
 
 @dataclass(frozen=True)

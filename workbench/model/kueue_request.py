@@ -76,6 +76,8 @@ class KueueObjects(Extra):
         Admission checks that ask for machines.
     workloads : tuple of QueuedWorkload
         Those that hold quota.
+    checks : tuple of str
+        Names of all AdmissionChecks.
     """
 
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -85,3 +87,4 @@ class KueueObjects(Extra):
     cohorts: tuple[Cohort, ...] = ()
     provisioning: tuple[str, ...] = ()
     workloads: tuple[QueuedWorkload, ...] = ()
+    checks: tuple[str, ...] = ()

@@ -142,6 +142,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "role-minimum-not-kept": "Pods of a role differ, so its minimum is lost: give them equal specs or other roles.",
         "scheduling-gates": "Scheduling gates hold pods back; they are not placed.",
         "start-order-not-followed": "A controller makes some pods after the others; the message says how they count.",
+        "unknown-level": "Annotations of Kueue name a level that no Topology of the input has; nothing is admitted.",
         "unknown-pod-group": "Pods name a PodGroup that is not in the input; defaults are taken.",
         "unknown-priority-class": "A PriorityClass is not in the input; the priority is 0.",
         "unknown-queue": "A queue is not in the input; it is taken as open and without limits.",

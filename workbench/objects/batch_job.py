@@ -10,7 +10,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_map, get_text, wrong
 from workbench.objects.pod import PodTemplate
-from workbench.objects.top_owner import TopOwner, get_pods, has_condition, owner_metadata, read_role_template
+from workbench.objects.top_owner import OwnedPods, TopOwner, get_pods, has_condition, owner_metadata, read_role_template
 
 __all__ = ["BatchJob", "JobSpec", "read_batch_job", "read_job_spec"]
 
@@ -56,8 +56,8 @@ class BatchJob(TopOwner):
     succeeded: int
 
     @property
-    def templates(self) -> tuple[PodTemplate, ...]:
-        return (self.spec.template,)
+    def pods(self) -> tuple[OwnedPods, ...]:
+        return (OwnedPods("main", self.spec.pods, self.spec.template),)
 
 
 def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> JobSpec:

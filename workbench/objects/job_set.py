@@ -10,8 +10,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.objects.batch_job import JobSpec, read_job_spec
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, shown, wrong
-from workbench.objects.pod import PodTemplate
-from workbench.objects.top_owner import TopOwner, check_total, get_pods, has_condition, owner_metadata
+from workbench.objects.top_owner import OwnedPods, TopOwner, check_total, get_pods, has_condition, owner_metadata
 
 __all__ = ["EXCLUSIVE_ANNOTATION", "JobSet", "JobSetEntry", "read_job_set"]
 
@@ -54,8 +53,8 @@ class JobSet(TopOwner):
     in_order: bool
 
     @property
-    def templates(self) -> tuple[PodTemplate, ...]:
-        return tuple(job.spec.template for job in self.jobs)
+    def pods(self) -> tuple[OwnedPods, ...]:
+        return tuple(OwnedPods(job.name, job.replicas * job.spec.pods, job.spec.template) for job in self.jobs)
 
 
 def read_job_set(data: Mapping[str, Any]) -> JobSet:

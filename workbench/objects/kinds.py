@@ -104,9 +104,17 @@ class ClusterObjects:
     @property
     def extras(self) -> dict[type[Extra], Extra]:
         """What the objects tell single schedulers about the cluster as a whole, by class of extras."""
-        parts = [*self.cluster_parts.values(), *(one for one in self.requests.values() if isinstance(one, ClusterPart))]
-        parts += [_topology_part(one) for one in self.level_topologies.values() if one.owner == "kueue"]
+        parts = [part for name, part in self.cluster_parts.items() if name not in self.refused]
+        requests = ((name, one) for name, one in self.requests.items() if name not in self.refused)
+        parts += [one for _, one in requests if isinstance(one, ClusterPart)]
+        parts += [_topology_part(one) for one in self.accepted_topologies if one.owner == "kueue"]
         return extras_of_parts(parts)
+
+    @property
+    def accepted_topologies(self) -> list[LevelTopology]:
+        """The level topologies but those that admission refuses."""
+        kept = self.level_topologies.items()
+        return [one for key, one in kept if f"Topology {key.partition('/')[2]}" not in self.refused]
 
     def add(self, data: Mapping[str, Any], place: str = "", *, accepted: bool = False) -> None:
         """Read one parsed manifest and add the object.
@@ -141,6 +149,7 @@ class ClusterObjects:
             read = partial(read_hypernode, keep_patterns=True)
         value = read(data)
         key = value.key if room == "top_owners" else value.metadata.key if hasattr(value, "metadata") else value.name
+        name = key if room == "top_owners" else f"{kind} {key}"
         if room == "level_topologies":
             # Two owners may each have an object of the same name.
             key = f"{value.owner}/{key}"
@@ -169,7 +178,6 @@ class ClusterObjects:
         objects[key] = value
         if place:
             self._places[room, key] = place
-        name = key if room in _SEVERAL_KINDS or room == "top_owners" else f"{kind} {key}"
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
         if notes := [*notes_of(data, accepted=accepted), *kube_group_notes(data)]:

@@ -11,6 +11,7 @@ from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_text, shown, wrong
 from workbench.objects.pod import PodTemplate
 from workbench.objects.top_owner import (
+    OwnedPods,
     TopOwner,
     check_total,
     get_pods,
@@ -79,8 +80,8 @@ class KubeflowJob(TopOwner):
     launcher_waits: bool
 
     @property
-    def templates(self) -> tuple[PodTemplate, ...]:
-        return tuple(one.template for one in self.replicas)
+    def pods(self) -> tuple[OwnedPods, ...]:
+        return tuple(OwnedPods(one.type, one.replicas, one.template) for one in self.replicas)
 
 
 def read_kubeflow_job(data: Mapping[str, Any]) -> KubeflowJob:

@@ -9,7 +9,14 @@ from typing import Any
 from workbench.model.notice import Notice
 from workbench.objects.fields import get_map, get_text
 from workbench.objects.pod import PodTemplate
-from workbench.objects.top_owner import TopOwner, check_total, get_pods, owner_metadata, read_role_template
+from workbench.objects.top_owner import (
+    OwnedPods,
+    TopOwner,
+    check_total,
+    get_pods,
+    owner_metadata,
+    read_role_template,
+)
 
 __all__ = ["LeaderWorkerSet", "read_leader_worker_set"]
 
@@ -43,8 +50,12 @@ class LeaderWorkerSet(TopOwner):
     leader_first: bool
 
     @property
-    def templates(self) -> tuple[PodTemplate, ...]:
-        return (self.worker,) if self.leader is None else (self.leader, self.worker)
+    def pods(self) -> tuple[OwnedPods, ...]:
+        return (
+            (OwnedPods("main", self.size, self.worker),)
+            if self.leader is None
+            else (OwnedPods("leader", 1, self.leader), OwnedPods("worker", self.size - 1, self.worker))
+        )
 
     @property
     def exclusive(self) -> str:

@@ -57,12 +57,16 @@ class PodSpec:
 
 @dataclass(frozen=True)
 class PodTemplate:
-    """The pod template of a task or Deployment; `limits` are the limits of its containers, summed, in base units."""
+    """The pod template of a task or Deployment; `limits` are the limits of its containers, summed, in base units.
+
+    `path` is where the template stands in its object; empty: unknown.
+    """
 
     spec: PodSpec
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     limits: Mapping[str, int] = field(default_factory=dict)
+    path: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,7 @@ def read_template(data: Mapping[str, Any], where: str, key: str = "template") ->
         get_texts(metadata, "labels", child(where, "metadata")),
         get_texts(metadata, "annotations", child(where, "metadata")),
         _limits(spec, child(where, "spec")),
+        where,
     )
 
 

@@ -12,7 +12,14 @@ from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_map, get_maps, get_text, shown, wrong
 from workbench.objects.pod import PodTemplate
-from workbench.objects.top_owner import TopOwner, check_total, get_pods, owner_metadata, read_role_template
+from workbench.objects.top_owner import (
+    OwnedPods,
+    TopOwner,
+    check_total,
+    get_pods,
+    owner_metadata,
+    read_role_template,
+)
 from workbench.objects.topology_spec import MODE_ANNOTATION
 
 __all__ = ["RayCluster", "WorkerGroup", "read_ray_cluster", "read_ray_job"]
@@ -81,8 +88,11 @@ class RayCluster(TopOwner):
         return self.metadata.labels.get(_PRIORITY_LABEL, "")
 
     @property
-    def templates(self) -> tuple[PodTemplate, ...]:
-        return (self.head, *(group.template for group in self.groups))
+    def pods(self) -> tuple[OwnedPods, ...]:
+        return (
+            OwnedPods("head", 1, self.head),
+            *(OwnedPods(group.name, group.replicas * group.hosts, group.template) for group in self.groups),
+        )
 
     @property
     def schedulers(self) -> tuple[str, ...]:

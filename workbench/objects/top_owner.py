@@ -17,6 +17,7 @@ from workbench.objects.pod import PodTemplate, read_template
 
 __all__ = [
     "KUEUE_QUEUE_LABEL",
+    "OwnedPods",
     "TopOwner",
     "check_total",
     "get_pods",
@@ -27,6 +28,24 @@ __all__ = [
 
 #: Label of an object that waits until Kueue admits it: its LocalQueue.
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+@dataclass(frozen=True)
+class OwnedPods:
+    """Pods that the controllers of an object make of one template, which are a pod set for Kueue.
+
+    Attributes
+    ----------
+    name : str
+        Name of the role, as Kueue calls the pod set.
+    count : int
+        Pods of one gang at its start.
+    template : PodTemplate
+    """
+
+    name: str
+    count: int
+    template: PodTemplate
 
 
 @dataclass(frozen=True)
@@ -62,8 +81,13 @@ class TopOwner(ABC):
 
     @property
     @abstractmethod
+    def pods(self) -> tuple[OwnedPods, ...]:
+        """The pods of one gang of the object, template by template, in the order of the object."""
+
+    @property
     def templates(self) -> tuple[PodTemplate, ...]:
         """The pod templates, in the order of the object."""
+        return tuple(each.template for each in self.pods)
 
     @property
     def schedulers(self) -> tuple[str, ...]:

@@ -275,7 +275,5 @@ def review_tables(review: Review, stdin: bytes | str | None = None) -> list[Any]
         listed += 1
         if listed <= ROWS:
             text_row(table, one.key, "accepted" if verdict.allowed else "refused", ";\n".join(texts))
-    n = len(review.objects)
-    summary = f"{n - review.refused:,} of {counted(n, 'object', form=',')} accepted by Volcano ({review.release.value})"
     parts: list[Any] = [table] if listed else []
-    return [*parts, *more_line(listed - ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]
+    return [*parts, *more_line(listed - ROWS, "objects"), Text(f"{review.summary}, {plain:,} as they are")]

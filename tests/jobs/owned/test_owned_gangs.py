@@ -384,6 +384,9 @@ class TestKueue:
         data = annotated(job(parallelism=4), {"kueue.x-k8s.io/job-min-parallelism": "2"})
         assert gang(data).extra(KueueRequest).of("main").min_count == 2
 
-    def test_annotations_that_contradict_are_told_once(self) -> None:
+    def test_annotations_that_contradict_are_refused(self) -> None:
         template = {**TEMPLATE, "metadata": {"annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "maybe"}}}
-        assert codes(gang(job(template)).notes) == ("invalid-annotation",)
+        found = workload(job(template))
+        assert not found.gangs
+        assert [(one.code, one.subject) for one in found.refused] == [("refused-by-admission", "BatchJob default/x")]
+        assert 'Invalid value: "maybe": must be a boolean value' in found.refused[0].message

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from workbench.objects.admission import notes_of, refusal_of, review
+from tests.objects.test_top_owners import (
+    TEMPLATE,
+    entry,
+    group,
+    job,
+    job_set,
+    leader_worker_set,
+    manifest,
+    ray_cluster,
+    torch_job,
+)
+from workbench.model.kueue_request import KueueObjects
+from workbench.objects.admission import Known, notes_of, refusal_of, review
 from workbench.objects.admission.kueue import kueue_change_findings
 from workbench.objects.kinds import ClusterObjects
 
@@ -88,3 +101,91 @@ def test_levels_change_only_above_the_host_name(before: tuple[str, ...], after: 
     found = "; ".join(one.text for one in kueue_change_findings(topology(*before), topology(*after)))
     assert said in found
     assert bool(found) is bool(said)
+
+
+def annotated(**annotations: str) -> dict[str, Any]:
+    return {**TEMPLATE, "metadata": pod(**annotations)["metadata"]}
+
+
+BOTH = {"required_topology": RACK, "preferred_topology": RACK}
+SIZED = {"slice_required_topology": RACK, "slice_size": "4"}
+
+
+def ray_job(template: dict[str, Any]) -> dict[str, Any]:
+    inner = ray_cluster(group(replicas=2, numOfHosts=1, template=template))["spec"]
+    return manifest("ray.io/v1", "RayJob", {"rayClusterSpec": inner})
+
+
+def mpi_job(template: dict[str, Any]) -> dict[str, Any]:
+    replicas = {"Launcher": {"template": TEMPLATE}, "Worker": {"replicas": 2, "template": template}}
+    return manifest("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": replicas})
+
+
+#: An object of each kind with two pods of a template, and the path of the template.
+OWNERS: list[tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = [
+    (lambda template: job(template, parallelism=2), "spec.template"),
+    (
+        lambda template: job_set(entry(), entry("v", 2, template=template)),
+        "spec.replicatedJobs[1].template.spec.template",
+    ),
+    (
+        lambda template: leader_worker_set(leaderTemplate=TEMPLATE, workerTemplate=template),
+        "spec.leaderWorkerTemplate.workerTemplate",
+    ),
+    (
+        lambda template: ray_cluster(group(replicas=1, numOfHosts=2, template=template)),
+        "spec.workerGroupSpecs[0].template",
+    ),
+    (ray_job, "spec.rayClusterSpec.workerGroupSpecs[0].template"),
+    (
+        lambda template: torch_job({"Master": {"template": TEMPLATE}, "Worker": {"replicas": 2, "template": template}}),
+        "spec.pytorchReplicaSpecs.Worker.template",
+    ),
+    (mpi_job, "spec.mpiReplicaSpecs.Worker.template"),
+]
+
+
+@pytest.mark.parametrize(("make", "path"), OWNERS)
+@pytest.mark.parametrize(
+    ("annotations", "said"),
+    [
+        (BOTH, ": Invalid value: must not contain more than one topology annotation: ["),
+        ({"slice_size": "2"}, f"[{PREFIX}podset-slice-size]: Forbidden: may not be set when "),
+        (SIZED, f'[{PREFIX}podset-slice-size]: Invalid value: "4": must not be greater than pod set count 2'),
+        ({"unconstrained_topology": "yes"}, '-topology]: Invalid value: "yes": must be a boolean value'),
+        ({"required_topology": RACK, "group_name": "g"}, "can only define groups of exactly 2 pod sets, got: 1"),
+    ],
+)
+def test_annotations_of_every_kind_of_job_are_refused_where_they_contradict(
+    make: Callable[[dict[str, Any]], dict[str, Any]], path: str, annotations: dict[str, str], said: str
+) -> None:
+    data = make(annotated(**annotations))
+    verdict = review(data)
+    assert verdict.refusal.startswith(f"{path}.metadata.annotations")
+    assert said in verdict.refusal
+    assert [one.path for one in verdict.findings] == [f"{path}.metadata.annotations"] * len(verdict.findings)
+    assert refusal_of(data) == verdict.refusal
+
+
+@pytest.mark.parametrize(("make", "path"), OWNERS)
+def test_a_level_of_no_topology_is_told(make: Callable[[dict[str, Any]], dict[str, Any]], path: str) -> None:
+    data = make(annotated(required_topology="example.com/row"))
+    (told,) = review(data, known=Known(levels=[RACK, HOST])).warnings
+    assert (told.code, told.subject) == ("unknown-level", f"{path}.metadata.annotations")
+    assert "has the level example.com/row" in told.message
+    assert not review(data).warnings
+    assert not review(make(annotated(required_topology=RACK)), known=Known(levels=[RACK, HOST])).warnings
+
+
+def test_an_object_that_is_refused_does_not_count() -> None:
+    cluster = ClusterObjects()
+    for data in (
+        kueue_object("ResourceFlavor", {"topologyName": "one"}),
+        {**topology("a b"), "metadata": {"name": "two"}},
+        topology(RACK, HOST),
+    ):
+        cluster.add(data)
+    found = cluster.extras[KueueObjects]
+    assert isinstance(found, KueueObjects)
+    assert (found.flavors, found.topologies) == ((), {"one": (RACK, HOST)})
+    assert sorted(cluster.refused) == ["ResourceFlavor one", "Topology two"]

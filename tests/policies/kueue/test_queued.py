@@ -216,3 +216,27 @@ def test_a_running_gang_holds_quota_and_may_be_preempted_by_its_priority() -> No
         waiting["spec"]["priority"] = priority
         found = decided(*cluster(queue("team", "2", preemption=policy)), group, running(0), running(1), waiting)
         assert said(found["a"]).endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "spec", "said"),
+    [
+        ("ResourceFlavor", {}, "there is no ResourceFlavor gpu"),
+        ("Topology", {}, "there is no Topology one of its ResourceFlavor gpu"),
+        ("", {"stopPolicy": "Hold"}, "it is stopped (stopPolicy)"),
+        ("", {"admissionChecks": ["machines"]}, "there is no AdmissionCheck machines"),
+    ],
+)
+@pytest.mark.parametrize("refused", [False, True])
+def test_an_inactive_queue_names_what_is_missing(left_out: str, spec: dict[str, Any], said: str, refused: bool) -> None:
+    """Missing from the input, or in it and refused by admission."""
+    objects = []
+    for each in cluster(queue("q", "8", **spec)):
+        if each["kind"] == left_out:
+            wrong = {"topologyName": "one"} if left_out == "ResourceFlavor" else {"levels": [{"nodeLabel": "a b"}]}
+            objects += [{**each, "spec": wrong}] if refused else []
+        else:
+            objects.append(each)
+    found = decided(*objects, job("a", "q", 2))["a"].result
+    assert isinstance(found, Refusal)
+    assert found.reasons[0].message == f"ClusterQueue q is inactive: {said}"

@@ -120,7 +120,7 @@ def _names(domains: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
 
 def _derive(owner: str, kind: str, by_path: bool) -> Callable[[ClusterObjects], FabricRecords | None]:
     def derive(cluster: ClusterObjects) -> FabricRecords | None:
-        found = [t for t in cluster.level_topologies.values() if t.owner == owner]
+        found = [t for t in cluster.accepted_topologies if t.owner == owner]
         if not found:
             return None
         # One cluster has one tree: Koordinator reads the one called default, and so do we before the smallest name.

@@ -37,11 +37,14 @@ class Known:
         Tier names of the known HyperNodes; None: HyperNodes are unknown.
     namespaces : mapping of str to mapping of str to str
         Annotations of the known namespaces.
+    levels : collection of str, optional
+        Node labels that are levels of the known Topologies of Kueue; None: none is known.
     """
 
     queues: Mapping[str, KnownQueue] = field(default_factory=dict)
     tier_names: Collection[str] | None = None
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    levels: Collection[str] | None = None
 
 
 def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

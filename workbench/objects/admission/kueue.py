@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
+from workbench.errors import InputError
 from workbench.model.labels import HOSTNAME_LABEL
+from workbench.model.notice import Notice
+from workbench.model.release import Release
 from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
-from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS
+from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
+from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
+from workbench.objects.top_owner_kinds import top_owner_reader
 
-__all__ = ["KUEUE_KINDS", "is_kueue_kind", "kueue_change_findings", "kueue_findings", "pod_annotation_faults"]
+__all__ = [
+    "KUEUE_KINDS",
+    "is_kueue_kind",
+    "judge_of",
+    "kueue_change_findings",
+    "kueue_findings",
+    "owner_annotation_faults",
+    "pod_annotation_faults",
+    "unknown_levels",
+]
 
 #: (API group, kind) of Kueue's objects that are reviewed.
 KUEUE_KINDS = frozenset(("kueue.x-k8s.io", kind) for kind in ("Topology", "ResourceFlavor", "Workload"))
@@ -92,6 +107,53 @@ def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int 
     if not any(name in annotations for name in TOPOLOGY_ANNOTATIONS):
         return []
     return [one.fault for one in annotation_faults([AnnotatedPods("main", annotations, count, path)])]
+
+
+def owner_annotation_faults(owner: TopOwner) -> list[Fault]:
+    """Violations that Kueue finds in the annotations of the pod templates of an object, such as a JobSet."""
+    return [one.fault for one in annotation_faults(_annotated(owner))] if _asks(owner) else []
+
+
+def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Notice]:
+    """Warnings about annotations that name a level of no Topology: Kueue accepts the object and never admits it.
+
+    Parameters
+    ----------
+    owner : TopOwner
+    levels : collection of str, optional
+        Node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
+    """
+    found = []
+    for each in _annotated(owner) if levels is not None and _asks(owner) else ():
+        with suppress(InputError):
+            request = topology_request(each.annotations)
+            named = request.levels if request is not None else ()
+            for level in sorted({*named}.difference(levels or ())):
+                where = child(each.path, "annotations")
+                text = f"{where}: no Topology of the input has the level {level}: Kueue will never admit the pods"
+                found.append(Notice("unknown-level", text, where))
+    return found
+
+
+def judge_of(data: Mapping[str, Any], release: Release) -> str:
+    """Whose admission `workbench.objects.admission.review` models for a kind of object, for the summary of a review."""
+    owner = None
+    with suppress(InputError):
+        owner = read(data) if (read := top_owner_reader(data)) is not None else None
+    if is_kueue_kind(data) or (owner is not None and (_asks(owner) or KUEUE_QUEUE_LABEL in owner.metadata.labels)):
+        return "Kueue (0.19)"
+    return f"Volcano ({release.value})" if owner is None else "the checks of the fields that are read"
+
+
+def _asks(owner: TopOwner) -> bool:
+    return any(name in each.annotations for each in owner.templates for name in TOPOLOGY_ANNOTATIONS)
+
+
+def _annotated(owner: TopOwner) -> list[AnnotatedPods]:
+    return [
+        AnnotatedPods(each.name, each.template.annotations, each.count, child(each.template.path, "metadata"))
+        for each in owner.pods
+    ]
 
 
 def _schema(path: str, text: str) -> Fault:

@@ -21,7 +21,14 @@ from workbench.objects.admission.hyper_job import (
 from workbench.objects.admission.hypernode import hypernode_findings, refuse_hypernode
 from workbench.objects.admission.job import job_defaults, job_findings, refuse_job
 from workbench.objects.admission.known import Known, KnownQueue
-from workbench.objects.admission.kueue import KUEUE_KINDS, is_kueue_kind, kueue_findings, pod_annotation_faults
+from workbench.objects.admission.kueue import (
+    KUEUE_KINDS,
+    is_kueue_kind,
+    kueue_findings,
+    owner_annotation_faults,
+    pod_annotation_faults,
+    unknown_levels,
+)
 from workbench.objects.admission.plugins import master_warnings, plugin_warnings
 from workbench.objects.admission.pod_group import pod_group_findings, queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.queue import queue_defaults, queue_findings
@@ -131,7 +138,7 @@ def review(
     if is_kueue_kind(data):
         return _kueue_object(data)
     if (read := top_owner_reader(data)) is not None:
-        return _top_owner(data, read)
+        return _top_owner(data, read, known)
     if refusal := _no_such_kind(data, release):
         notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
         return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
@@ -204,12 +211,15 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     Pod with a node was accepted before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
+    Of top owners (`TOP_OWNERS`) the annotations of Kueue on their pod templates are checked.
 
     Raises
     ------
     InputError
         A field of the wrong type.
     """
+    if (read := top_owner_reader(data)) is not None:
+        return "; ".join(one.text for one in owner_annotation_faults(read(data)))
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return ""
     if is_kueue_kind(data):
@@ -257,16 +267,19 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
     return Verdict()
 
 
-def _top_owner(data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], TopOwner]) -> Verdict:
-    """The verdict on an object of a kind whose own admission is not modelled: refused if a field cannot be read."""
+def _top_owner(data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], TopOwner], known: Known) -> Verdict:
+    """The verdict on an object of a kind whose own admission is not modelled.
+
+    It is refused if a field cannot be read, and by Kueue for the annotations of its pod templates.
+    """
     try:
         owner = read(data)
     except InputError as error:
         return Verdict(str(error), findings=(Fault(error.where or "", str(error)),))
-    if wrong := _wrong_metadata(data):
-        findings = tuple(Fault(*each) for each in wrong)
+    findings = (*(Fault(*each) for each in _wrong_metadata(data)), *owner_annotation_faults(owner))
+    if findings:
         return Verdict("; ".join(one.text for one in findings), warnings=owner.notes, findings=findings)
-    return Verdict(warnings=owner.notes)
+    return Verdict(warnings=(*owner.notes, *unknown_levels(owner, known.levels)))
 
 
 def _refuse_pod(data: Mapping[str, Any]) -> str:

@@ -116,7 +116,8 @@ class AdmissionCheckPart(_Part):
 
     @property
     def entries(self) -> Mapping[str, Any]:
-        return {"provisioning": (self.metadata.name,)} if self.controller == _PROVISIONING else {}
+        name = (self.metadata.name,)
+        return {"checks": name, "provisioning": name if self.controller == _PROVISIONING else ()}
 
 
 def read_resource_flavor(data: Mapping[str, Any]) -> FlavorPart:

@@ -89,11 +89,11 @@ class CycleQueue(Working):
         self.delaying = frozenset(name for check in provisioning for name in (check.flavors or mine))
         missing = [name for name in mine if name not in flavors]
         unknown = [name for name in mine if name in flavors and flavors[name].topology and name not in known]
-        self.inactive = "stopped" if spec.stopped else ""
-        if missing:
-            self.inactive = f"flavor {missing[0]} not found"
-        elif unknown:
-            self.inactive = f"topology of flavor {unknown[0]} not found"
+        why = ["it is stopped (stopPolicy)"] if spec.stopped else []
+        why += [f"there is no ResourceFlavor {name}" for name in missing]
+        why += [f"there is no Topology {flavors[name].topology} of its ResourceFlavor {name}" for name in unknown]
+        why += [f"there is no AdmissionCheck {check.name}" for check in spec.checks if check.missing]
+        self.inactive = "; ".join(why)
         self._group_of: dict[str, tuple[FlavorQuotas, ...]] = {}
         for group in spec.groups:
             for resource in (resource for each in group for resource in each.quotas):

@@ -173,8 +173,12 @@ def _labels(snapshot: ClusterSnapshot) -> tuple[Mapping[str, str], ...]:
 
 
 def _with_checks(queue: ClusterQueue, objects: KueueObjects) -> ClusterQueue:
-    checks = tuple(replace(check, provisioning=check.name in objects.provisioning) for check in queue.checks)
-    return replace(queue, checks=checks)
+    provisioning, known = objects.provisioning, objects.checks
+    checks = (
+        replace(check, provisioning=check.name in provisioning, missing=check.name not in known)
+        for check in queue.checks
+    )
+    return replace(queue, checks=tuple(checks))
 
 
 def _nodes(snapshot: ClusterSnapshot, labels: Sequence[Mapping[str, str]]) -> list[KueueNode]:

@@ -79,6 +79,8 @@ class QueueSession:
         numbers = {"victims": len(turn.victims)} if turn.victims else {}
         victims = f" ({', '.join(turn.victims)})" if turn.victims else ""
         text = turn.message or "another workload of the queue is tried first in every cycle"
+        queue = self._read.cluster.queues.get(turn.workload.cluster_queue)
+        text += f": {queue.inactive}" if queue is not None and queue.inactive else ""
         return Notice("kueue-pending", f"{cut(text)}{victims}", f"ClusterQueue {turn.workload.cluster_queue}", numbers)
 
     def assign(self, request: Request) -> Assignment | Declined:
