@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,8 +223,20 @@ def _plot_runs(*given: Any, **options: Any) -> Any:
 
 
 def _asked(name: str) -> Callable[..., Any]:
-    """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called."""
-    return lambda *args, **options: getattr(sys.modules[__name__], name)(*args, **options)
+    """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called.
+
+    It raises `UnknownNameError` for an argument that the function does not have.
+    """
+
+    def call(*given: Any, **options: Any) -> Any:
+        function = getattr(sys.modules[__name__], name)
+        known = signature(function).parameters
+        if not any(each.kind is each.VAR_KEYWORD for each in known.values()):
+            for option in options.keys() - known.keys():
+                raise UnknownNameError(f"argument of {name}", option, [*known][len(given) :])
+        return function(*given, **options)
+
+    return call
 
 
 set_installer(_install_displays)

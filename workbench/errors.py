@@ -142,7 +142,7 @@ class UnknownNameError(WorkbenchError, KeyError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind = kind
-        self.name = name
+        self.name = str(name)
         self.known = sorted(known)
         super().__init__(str(self))
 
@@ -159,7 +159,13 @@ def close_names(name: str, known: Iterable[str]) -> str:
 
 
 def _close(name: str, known: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    known = list(known)
+    found = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if found or "/" in name:
+        return found
+    # A job is often named without its namespace.
+    short = {one.rpartition("/")[2]: one for one in reversed(known)}
+    return [short[one] for one in difflib.get_close_matches(name, list(short), n=3, cutoff=0.5)]
 
 
 class CapacityError(WorkbenchError, ValueError):

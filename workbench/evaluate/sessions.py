@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.evaluate.whatif.fix import FixReport, fix_report
 from workbench.model.asked import gang_of, session_of
 from workbench.model.explanation import Explanation
@@ -51,7 +52,7 @@ def place(
     >>> wb.place(wb.gang("mine", pods=2, gpus=8, tier=1), tree, policy="volcano-1.15")
     Placement(default/mine by volcano-1.15: 2 pods on 2 nodes inside s0 (tier 1))
     """
-    one, cluster = gang_of(gang, snapshot)
+    one, cluster = _asked(gang, snapshot)
     return as_policy(policy, params).schedule([one], cluster)[0].result
 
 
@@ -110,7 +111,7 @@ def explain(
     >>> explanation.tied_hypernodes
     ('s0', 's1', 's2', 's3')
     """
-    one, cluster = gang_of(gang, snapshot)
+    one, cluster = _asked(gang, snapshot)
     return as_policy(policy, params).explain(one, cluster)
 
 
@@ -140,8 +141,32 @@ def fix(
     >>> wb.fix(wb.gang("wide", pods=3, gpus=8, tier=1), tree).fixes[0].text
     'allow tier 2 (no other job waits)'
     """
-    one, cluster = gang_of(gang, snapshot)
+    one, cluster = _asked(gang, snapshot)
     scenario = next((each for each in (gang, snapshot) if isinstance(each, Scenario)), None)
     known = () if scenario is None else scenario.gangs
     gangs = known if any(each is one for each in known) else (*known, one)
     return fix_report(as_policy(policy, params), gangs, cluster, one.key)
+
+
+def _asked(gang: Gang | str, snapshot: ClusterSnapshot | Scenario) -> tuple[Gang, ClusterSnapshot]:
+    """As `gang_of`, with a hint where the name of a policy stands for the job."""
+    try:
+        return gang_of(gang, snapshot)
+    except UnknownNameError as error:
+        if not _is_policy(error.name):
+            raise
+        job = repr(error.known[0]) if error.known else "a Gang, as the scenario has none"
+        raise InputError(
+            "the name of a policy where the job belongs",
+            source="job",
+            got=repr(error.name),
+            expected=f"a job such as {job}, and policy={error.name!r} after it",
+        ) from None
+
+
+def _is_policy(name: str) -> bool:
+    try:
+        as_policy(name)
+    except WorkbenchError:
+        return False
+    return True

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
+from numbers import Real
 from typing import Literal
 
 from workbench.errors import InputError
+from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.gang import Gang, Role, TopologyConstraint
 
 __all__ = ["gang"]
+
+#: Limits of what a manifest may say, too: pods of an object, a tier, a priority (32 bits).
+_MOST_PODS, _HIGHEST_TIER, _PRIORITY = 1_000_000, 1_000_000, 2**31 - 1
+#: Cores, and GB, of one pod: in base units they stay below 63 bits.
+_MOST_AMOUNT = 1_000_000_000
 
 
 def gang(
@@ -32,9 +40,9 @@ def gang(
     name : str
         Name, alone (in the namespace ``default``) or as ``namespace/name``.
     pods : int
-        Number of pods.
+        Number of pods, up to a million.
     gpus : int
-        Whole GPUs of each pod.
+        Whole GPUs of each pod, up to 1,024.
     tier : int, optional
         Highest tier of a HyperNode that may hold the gang. None: no topology constraint with the mode ``hard``, a
         constraint without a highest tier with ``soft``.
@@ -65,15 +73,29 @@ def gang(
     """
     namespace, short = _key(name)
     least = pods if min_available is None else min_available
-    whole = {"pods": (pods, 1), "gpus": (gpus, 0), "tier": (0 if tier is None else tier, 0)}
-    _check_numbers({**whole, "min_available": (least, 1)})
+    _check_numbers(
+        {
+            "pods": (pods, 1, _MOST_PODS),
+            "gpus": (gpus, 0, MAX_GPUS),
+            "tier": (0 if tier is None else tier, 0, _HIGHEST_TIER),
+            "min_available": (least, 1, None),
+            "priority": (priority, -_PRIORITY, _PRIORITY),
+        }
+    )
     if least > pods:
-        raise InputError("more than the pods", source="min_available", got=str(least), expected=f"at most {pods}")
+        raise InputError(
+            "more than the pods", source="min_available", got=reprlib.repr(least), expected=f"at most {pods}"
+        )
     if mode not in ("hard", "soft"):
         raise InputError("no such mode", source="mode", got=repr(mode), expected="hard or soft")
     for argument, amount in (("cpus", cpus), ("memory_gb", memory_gb)):
-        if not 0 <= amount < float("inf"):
-            raise InputError("out of range", source=argument, got=repr(amount), expected="a number from 0")
+        if isinstance(amount, bool) or not isinstance(amount, Real) or not 0 <= amount <= _MOST_AMOUNT:
+            raise InputError(
+                "out of range",
+                source=argument,
+                got=reprlib.repr(amount),
+                expected=f"a number from 0 to {_MOST_AMOUNT:,}",
+            )
     requests = {"cpu": round(cpus * 1000), "memory": round(memory_gb * 1e9), gpu_resource: gpus}
     requests = {resource: amount for resource, amount in requests.items() if amount}
     if not requests:
@@ -89,11 +111,13 @@ def gang(
     )
 
 
-def _check_numbers(smallest: Mapping[str, tuple[object, int]]) -> None:
-    """Refuse a number that is not whole or below the smallest that its argument takes."""
-    for argument, (number, low) in smallest.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < low:
-            raise InputError("out of range", source=argument, got=repr(number), expected=f"a whole number from {low}")
+def _check_numbers(limits: Mapping[str, tuple[object, int, int | None]]) -> None:
+    """Refuse a number that is not whole or outside of the limits of its argument; None: there is no upper one."""
+    for argument, (number, low, high) in limits.items():
+        if isinstance(number, bool) or not isinstance(number, int) or number < low or (high is not None and number > high):
+            expected = f"a whole number from {low:,}{'' if high is None else f' to {high:,}'}"
+            raise InputError("out of range", source=argument, got=reprlib.repr(number), expected=expected)
+
 
 
 def _key(name: object) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.gang import Gang
+from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
@@ -98,13 +99,13 @@ class Scenario(Value, Displayed, Tabular):
         ordered = sorted(kept.values(), key=lambda gang: (gang.namespace.encode(), gang.name.encode()))
         return dataclasses.replace(self, gangs=tuple(ordered))
 
-    def place(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
+    def place(self, job: str | Gang | None = None, policy: Any = "volcano", **params: Any) -> Any:
         """Place one job by a policy, by itself: `workbench.place`.
 
         Parameters
         ----------
-        job : str or Gang
-            Name of one of the jobs, alone or as ``namespace/name``; or a gang of one's own.
+        job : str or Gang, optional
+            Name of one of the jobs, alone or as ``namespace/name``; or a gang of one's own. None: the only job.
         policy : str or Policy
             Name of a policy, a policy object, or a function decorated with `workbench.policy`.
         **params
@@ -121,7 +122,20 @@ class Scenario(Value, Displayed, Tabular):
         >>> tree.place("mine", policy="volcano-1.15")
         Placement(default/mine by volcano-1.15: 4 pods on 4 nodes inside s4 (tier 2))
         """
-        return handed_in("place")(job, self, policy, **params)
+        return handed_in("place")(self._named(job), self, policy, **params)
+
+    def _named(self, job: str | Gang | None) -> str | Gang:
+        """The job that is asked about: the only one where none is named."""
+        if job is not None:
+            return job
+        if len(self.gangs) == 1:
+            return self.gangs[0]
+        raise InputError(
+            "no job named",
+            source="job",
+            got="nothing",
+            expected=f"one of {name_list([gang.key for gang in self.gangs]) or 'a Gang'}",
+        )
 
     def schedule(self, policy: Any = "volcano", **params: Any) -> Any:
         """Place all jobs in one scheduling session: `workbench.schedule`.
@@ -137,7 +151,7 @@ class Scenario(Value, Displayed, Tabular):
         """
         return handed_in("schedule")(self, None, policy, **params)
 
-    def explain(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
+    def explain(self, job: str | Gang | None = None, policy: Any = "volcano", **params: Any) -> Any:
         """Explain a policy's decision on one job: `workbench.explain`.
 
         Parameters
@@ -149,7 +163,7 @@ class Scenario(Value, Displayed, Tabular):
         -------
         Explanation
         """
-        return handed_in("explain")(job, self, policy, **params)
+        return handed_in("explain")(self._named(job), self, policy, **params)
 
     def compare(self, policies: Any = None, **options: Any) -> Any:
         """Place the jobs by each of several policies, and set the results side by side: `workbench.compare`.
@@ -164,12 +178,17 @@ class Scenario(Value, Displayed, Tabular):
         Returns
         -------
         Comparison
+
+        Raises
+        ------
+        UnknownNameError
+            An argument that `workbench.compare` does not have.
         """
         if policies is not None:
             options["policies"] = policies
         return handed_in("compare")(self, **options)
 
-    def fix(self, job: str | Gang, policy: Any = "volcano", **params: Any) -> Any:
+    def fix(self, job: str | Gang | None = None, policy: Any = "volcano", **params: Any) -> Any:
         """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
 
         Parameters
@@ -182,4 +201,4 @@ class Scenario(Value, Displayed, Tabular):
         FixReport
             As `workbench.fix_report` makes it, with its errors.
         """
-        return handed_in("fix")(job, self, policy, **params)
+        return handed_in("fix")(self._named(job), self, policy, **params)

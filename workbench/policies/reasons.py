@@ -29,6 +29,7 @@ __all__ = [
     "gang_text",
     "gang_untried",
     "gpus_unserved",
+    "holds_text",
     "not_offered",
     "told_once",
     "topology_not_ready",
@@ -104,6 +105,20 @@ def gang_incomplete(placed: int, missing: int) -> Notice:
     """Notice that only ``placed`` pods find a node and ``missing`` more are needed for the gang to start."""
     text = "the 1 pod needed finds no node" if missing == 1 else f"{placed} of the {missing} pods needed find a node"
     return Notice("gang-incomplete", text, numbers={"count": missing})
+
+
+def holds_text(held: int, needs: int, unit: str = "pod") -> str:
+    """What a HyperNode holds of a gang: ``holds 2 of 3 pods``, and where it is more than needed, how many are.
+
+    Parameters
+    ----------
+    held, needs : int
+    unit : str
+        What is counted.
+    """
+    if held > needs:
+        return f"holds {counted(held, unit)}, {needs} needed"
+    return f"holds {held} of {counted(needs, unit)}"
 
 
 def gpus_unserved(request: Request, policy: str, node: int) -> Notice:

@@ -14,6 +14,7 @@ from workbench.policies.kueue.orders import Domains
 from workbench.policies.kueue.query import PlacementQuery
 from workbench.policies.kueue.search import Observer
 from workbench.policies.kueue.values import PodSet, TopologyRequest
+from workbench.policies.reasons import holds_text
 from workbench.policies.request import Request
 
 __all__ = ["Story"]
@@ -84,11 +85,11 @@ class Story:
         chosen: set[int],
     ) -> None:
         topology, counts = self.request.snapshot.topology, domains.counts
-        unit = "slices" if query.slice_size > 1 else "pods"
+        unit = "slice" if query.slice_size > 1 else "pod"
         holds = (counts.slices_with_leader if query.leaders else counts.slices)[level].tolist()
         for domain, of in enumerate(self.levels.domains[level].tolist()):
             leads = not query.leaders or bool(counts.leaders[level][domain])
-            why = f"holds {holds[domain]} of {query.n_slices} {unit}"
+            why = holds_text(holds[domain], query.n_slices, unit)
             if not leads:
                 why += ", not the leader"
             if domain in chosen:

@@ -16,6 +16,7 @@ from workbench.kernels.two_level import VERDICTS, AttemptSteps, TriedDomains, Tw
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.placement import best_of
 from workbench.policies.nearest import held_pods
+from workbench.policies.reasons import holds_text
 from workbench.policies.volcano.explain.nodes import record_nodes
 from workbench.policies.volcano.parts.texts import above_text, pods_text, room_for_text, room_text
 from workbench.policies.volcano.v1_15.policy import TellFirstPod
@@ -133,7 +134,7 @@ class SearchExplainer:
                 told = search.explain_in(domain)
                 kept.append((score, -domain, told))
                 pods = int(told.pods.sum())
-                why = f"holds {pods} of {pods_text(self._asked.needs)}"
+                why = holds_text(pods, self._asked.needs)
                 self._add(domain, True, why, score, self._parts(told))
             else:
                 self._add(domain, False, self._lacks(search, domain, holds, stuck))
@@ -171,7 +172,7 @@ class SearchExplainer:
 
     def _lacks(self, search: TwoLevel, domain: int, holds: int, stuck: int) -> str:
         needs, asked = self._asked.needs, self._asked
-        why = f"holds {holds} of {pods_text(needs)}"
+        why = holds_text(holds, needs)
         if holds < needs:
             return f"{why}; {self._room(search, domain)}"
         why += asked.obstacle(stuck, domain)
