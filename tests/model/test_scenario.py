@@ -23,7 +23,7 @@ def test_a_policy_where_the_job_belongs_is_told_with_a_job(ask: Callable[..., An
     assert str(caught.value) == f"{said}, and policy='volcano-1.15' after it)"
     with pytest.raises(wb.UnknownNameError, match="did you mean default/one"):
         ask(TREE, "ones")
-    with pytest.raises(wb.InputError, match="job: no job named .*expected one of default/one, default/two"):
+    with pytest.raises(wb.InputError, match=r"job: no job named .*expected one of default/one, default/two"):
         ask(TREE)
 
 
@@ -34,9 +34,9 @@ def test_the_only_job_need_not_be_named() -> None:
 
 
 def test_an_argument_that_nobody_has_is_told() -> None:
-    with pytest.raises(wb.UnknownNameError, match="unknown argument of compare 'nope'; known: .*policies"):
+    with pytest.raises(wb.UnknownNameError, match=r"unknown argument of compare 'nope'; known: .*policies"):
         TREE.compare(nope=1)
-    with pytest.raises(wb.UnknownNameError, match="unknown parameter of volcano-1.15 'nope'"):
+    with pytest.raises(wb.UnknownNameError, match=r"unknown parameter of volcano-1.15 'nope'"):
         TREE.place("one", "volcano-1.15", nope=1)
     with pytest.raises(wb.UnknownNameError, match="unknown job '3'"):
         wb.fix_report("volcano-1.15", TREE, TREE, 3)  # type: ignore[arg-type]
