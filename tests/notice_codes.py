@@ -52,6 +52,7 @@ REMEDIES: Mapping[str, str] = {
     "no-logical-switch": "Wait for nodes of the same switches, or use fewer pods.",
     "no-position": "Wait for nodes at the same positions of several switches, or use fewer pods.",
     "no-single-switch": "Wait for nodes of one switch, or use fewer pods.",
+    "level-without-nodes": "Label the nodes, or name a level that they have.",
     "no-switch-table": "Give the ConfigMap basic-tor-node-cm, or HyperNodes of tier 1, with the input.",
     "node-affinity": "Change the selector or the affinity, or label nodes.",
     "no-topology-fit": "Require a wider level, prefer instead of require, or use fewer or smaller pods.",

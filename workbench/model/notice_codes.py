@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "kueue-pending": "Kueue's message about a workload that waits for quota, for flavors or for domains.",
         "larger-than-switch": "The job has more pods than one switch has nodes, and it may not leave a switch.",
         "left-out": "A policy written as a function gave this pod no node; the gang starts without it.",
+        "level-without-nodes": "No node has the label, or is in a HyperNode of the tier, that the gang names.",
         "no-candidate": "No domain of the layer to gather in offers as many slots as the gang has pods.",
         "no-domain": "No HyperNode that the topology constraint allows holds the gang.",
         "no-hypernode-per-job": "Too few HyperNodes are free to give each Job of a HyperJob one of its own.",

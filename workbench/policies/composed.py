@@ -112,7 +112,7 @@ class Composed(Policy):
             answer = Declined((fractional_gpus(self.name, gang),))
         elif never:
             answer = Declined(never)
-        elif self.traits.reads_topology and not ledger.topology.ready:
+        elif assign is None and self.traits.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
         elif request.demand.order or not self.traits.best_effort_last:
             answer = (assign or self.node.assign)(request)

@@ -22,6 +22,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.parameters import Parametrised
+from workbench.policies.reasons import Words
 from workbench.policies.retry import AT_CHANGES, RetryRule
 from workbench.policies.stream import Stream
 
@@ -77,6 +78,9 @@ class SchedulerTraits:
     best_effort_last : bool
         Whether pods without a request are placed after all others and apart from them, as Volcano's backfill does;
         otherwise they are pods like others.
+    words : {"volcano", "kubernetes", "kueue"}
+        Whose sentences its refusals use: those of Volcano, which baselines use, too; of kube-scheduler and programs
+        derived from it; or of Kueue, which says nothing of single nodes.
     reads_names : bool
         Whether names or labels of nodes and HyperNodes can change a placement, beyond their order and what the pods
         themselves select; otherwise HyperNodes that are equal in all else are tried once for a HyperJob.
@@ -96,6 +100,7 @@ class SchedulerTraits:
     shares_gpus: bool = False
     reads_pods: bool = False
     best_effort_last: bool = True
+    words: Words = "volcano"
     reads_names: bool = True
     schedules: frozenset[str] = frozenset()
 

@@ -36,9 +36,12 @@ class Demand:
     missing : tuple of tuple of str
         Per role the requested resources that no node has.
     order : tuple of int
-        Roles with a request, as they are tried (`Gang.tried_roles`).
+        Roles with a request, as they are tried (`Gang.tried_roles`); without `apart` every role, in the gang's order
+        behind these.
     best_effort : tuple of int
-        Roles without any request.
+        Roles without any request that are placed after the others and apart from them.
+    apart : bool
+        Whether pods without a request are placed so (`SchedulerTraits.best_effort_last`).
     roles : tuple of int
         Every role: those of `order`, then those of `best_effort`.
     """
@@ -46,11 +49,14 @@ class Demand:
     gang: Gang
     ledger: Ledger
     gpus: GpuQuestions
+    apart: bool = True
 
     def __post_init__(self) -> None:
         self.rows, self.missing = self.gang.rows_for(self.ledger.snapshot.resources)
         self.order, self.best_effort = self.gang.tried_roles, self.gang.best_effort_roles
         self.roles = self.order + self.best_effort
+        if not self.apart:
+            self.order, self.best_effort = self.roles, ()
         # By what a mask depends on: roles that agree share one array.
         self._masks: dict[tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
 

@@ -18,7 +18,7 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.parameters import Parametrised
-from workbench.policies.reasons import cannot_start, gang_text
+from workbench.policies.reasons import cannot_start, fit_reason, gang_incomplete, gang_text
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["NodePolicy", "place_best_effort"]
@@ -60,11 +60,12 @@ class NodePolicy(Parametrised, ABC):
         recorder : Recorder or None
             Receives every candidate that is considered.
         """
-        return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+        demand = Demand(gang, ledger, gpus, self.traits.best_effort_last)
+        return Request(gang, ledger, demand, gpus, recorder)
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         """Notices that the gang can never start with the pods that it has; empty if it may. Nodes are not looked at."""
-        return cannot_start(request.gang, request.start, sub_groups=self.traits.sub_groups)
+        return cannot_start(request.gang, request.start, sub_groups=self.traits.sub_groups, words=self.traits.words)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
@@ -134,7 +135,15 @@ def place_best_effort(
     if missing > 0:
         # Volcano counts pending best-effort pods as ready; a placement here promises min_available pods with nodes.
         role = next(i for i in demand.best_effort if i in reasons)
-        return Declined((gang_text(request, missing, role, ledger.idle),), warnings=answer.warnings)
+        if policy.traits.words == "volcano":
+            why: tuple[Notice, ...] = (gang_text(request, missing, role, ledger.idle),)
+        else:
+            needs = max(request.start.min_available - gang.ready, 1)
+            why = (
+                gang_incomplete(needs - missing, needs),
+                fit_reason(request, role, ledger.idle, words=policy.traits.words),
+            )
+        return Declined(why, warnings=answer.warnings)
     return answer
 
 

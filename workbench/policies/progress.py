@@ -43,8 +43,16 @@ class Progress:
     left: list[int]
 
     @classmethod
-    def of(cls, gang: Gang, snapshot: ClusterSnapshot) -> Progress:
-        """Counts of a gang's pods before anything is placed, with the pods that run in the snapshot."""
+    def of(cls, gang: Gang, snapshot: ClusterSnapshot, *, apart: bool = True) -> Progress:
+        """Counts of a gang's pods before anything is placed, with the pods that run in the snapshot.
+
+        Parameters
+        ----------
+        gang : Gang
+        snapshot : ClusterSnapshot
+        apart : bool
+            Whether pods without a request are placed apart from the others, and so count from the beginning.
+        """
         present = [0] * len(gang.roles)
         n_running = gang.ready
         if gang.ready:
@@ -59,8 +67,8 @@ class Progress:
         for i, role in enumerate(gang.roles):
             minimums.append(role.min_available or 0)
             present[i] += role.succeeded
-            left.append(0 if role.best_effort else role.count)
-            if role.best_effort:
+            left.append(0 if apart and role.best_effort else role.count)
+            if apart and role.best_effort:
                 present[i] += role.count
                 counted += role.count
         return cls(gang.min_available, gang.n_pods + n_running + gang.n_not_tried, counted, minimums, present, left)

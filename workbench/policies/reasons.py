@@ -6,6 +6,7 @@ If Volcano or the Kubernetes scheduler has a text for a reason, that text is use
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from workbench.policies.progress import Progress, invalid_gang, invalid_sub_grou
 from workbench.policies.request import Request
 
 __all__ = [
+    "Words",
     "cannot_start",
     "fit_reason",
     "fractional_gpus",
@@ -36,8 +38,16 @@ __all__ = [
 ]
 
 
-def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Notice:
+#: Whose sentences a refusal uses (`SchedulerTraits.words`).
+Words = Literal["volcano", "kubernetes", "kueue"]
+
+
+def fit_reason(
+    request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None, *, words: Words = "volcano"
+) -> Notice:
     """Notice that says why one more pod of a role fits on no node: ``0/8 nodes are unavailable: 8 Insufficient cpu.``
+
+    kube-scheduler writes ``available`` there; Kueue does not look at single nodes, so the sentence is ours.
 
     Parameters
     ----------
@@ -47,6 +57,7 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
         Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32, optional
         The nodes to explain; None: all.
+    words : {"volcano", "kubernetes", "kueue"}
     """
     among = np.arange(request.snapshot.n_nodes, dtype=np.int32) if nodes is None else nodes
     parts = node_causes(request.demand, role, idle, among)
@@ -56,7 +67,11 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
         causes = "the cluster has no nodes"
     code = max(parts, key=lambda part: part.n_nodes).code if parts else "insufficient"
     count = sum(part.n_nodes for part in parts)
-    text = f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}."
+    if words == "kueue":
+        text = f"no node takes one more pod of {request.gang.roles[role].name}{': ' if causes else ''}{causes}"
+    else:
+        state = "unavailable" if words == "volcano" else "available"
+        text = f"0/{len(among)} nodes are {state}{': ' if causes else ''}{causes}."
     return Notice(code, text, numbers={"count": count, "nodes": len(among)})
 
 
@@ -135,7 +150,7 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
     return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")
 
 
-def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool) -> tuple[Notice, ...]:
+def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool, words: Words = "volcano") -> tuple[Notice, ...]:
     """Notices that a gang has fewer pods than it needs, so that it can never start; empty if it has enough.
 
     Parameters
@@ -146,8 +161,11 @@ def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool) -> tuple[N
         Counts before anything is placed.
     sub_groups : bool
         Whether the policy knows sub-groups, and so counts those that must be ready.
+    words : {"volcano", "kubernetes", "kueue"}
     """
     text = invalid_gang(progress) or (invalid_sub_groups(gang) if sub_groups else "")
+    if text and words != "volcano":
+        text = _too_few(gang, progress)
     if text:
         text += _jobs_without_pods(gang)
         return (Notice("not-enough-pods", text, numbers={"count": progress.missing}),)
@@ -156,6 +174,23 @@ def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool) -> tuple[N
     present = [here + left for here, left in zip(progress.present, progress.left, strict=True)]
     why = unmet_dependency(gang, present, sub_groups=sub_groups)
     return () if why is None else (why,)
+
+
+def _too_few(gang: Gang, progress: Progress) -> str:
+    """What a gang has too few of, in plain words, for schedulers without a sentence for it."""
+    valid = progress.counted + sum(progress.left)
+    if valid < progress.min_available:
+        return f"the gang has {counted(valid, 'pod')}, and {progress.min_available} must start together"
+    for role, present, left, minimum in zip(
+        gang.roles, progress.present, progress.left, progress.minimums, strict=True
+    ):
+        if progress.min_available >= sum(progress.minimums) and present + left < minimum:
+            return f"{role.name} has {counted(present + left, 'pod')}, and {minimum} of it must start together"
+    for policy, least in sorted(gang.min_subgroups.items()):
+        groups = sum(group.policy == policy for group in gang.sub_groups)
+        if groups < least:
+            return f"{policy or 'the gang'} has {counted(groups, 'sub-group')}, and {least} must start"
+    raise AssertionError("called for a gang that lacks pods")
 
 
 def _jobs_without_pods(gang: Gang) -> str:

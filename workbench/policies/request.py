@@ -64,7 +64,7 @@ class Request:
     @cached_property
     def start(self) -> Progress:
         """Counts of the pods that the gang needs before anything is placed; one read-only object for all callers."""
-        return Progress.of(self.gang, self.snapshot)
+        return Progress.of(self.gang, self.snapshot, apart=self.demand.apart)
 
 
 @dataclass(eq=False)

@@ -101,7 +101,7 @@ def test_best_effort_places_what_fits_and_a_gang_refuses():
     assert decide(gang(4, 2), cluster(3, 3)).extra["gpu_plan"] is None
     refusal = decide(gang(4, 2, minimum=2), cluster(3, 3)).result
     assert isinstance(refusal, Refusal)
-    assert refusal.reasons[0].message == "0/2 nodes are unavailable: 2 Insufficient nvidia.com/gpu."
+    assert refusal.reasons[0].message == "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
 
 def test_bandwidth_never_refuses():

@@ -322,3 +322,67 @@ def test_balanced_placement_spreads_evenly():
 def test_it_works_with_a_gpu_policy():
     placement = place(gang(2, constraint=hard(1)), document_tree(), name="kueue-0.19+gpu-bottleneck")
     assert nodes(placement) == ["node0", "node1"]
+
+
+def annotated(count, request, **more):
+    return gang(count, **more).with_extra(KueueRequest(roles=(KueueRole("w", request),)))
+
+
+class TestWords:
+    """What `kueue-0.19` says is of Kueue, or plain."""
+
+    @pytest.mark.parametrize(("count", "size", "placed"), [(4, 8, 0), (7, 2, 6)])
+    def test_pods_beyond_the_last_slice_name_the_slice_size(self, count, size, placed):
+        request = TopologyRequest(required="tier-3", slices=(SliceLayer("tier-1", size),))
+        refusal = place(annotated(count, request), document_tree())
+        assert isinstance(refusal, Refusal)
+        assert refusal.reasons[0].message == (
+            f"Kueue admits the workload, but assigns {placed} of its {count} pods only: the slice size {size} does not "
+            f"divide the {count} pods of w, and Kueue places whole slices only"
+        )
+
+    def test_no_sentence_of_volcano_or_kube_scheduler(self):
+        lacking = gang(2, min_available=3)
+        groups = (SubGroup("g", (0,), None, 1, policy="p"),)
+        cases = [
+            (lacking, document_tree(), "the gang has 2 pods, and 3 must start together"),
+            (
+                gang(2, sub_groups=groups, min_subgroups={"p": 2}, min_available=1),
+                document_tree(),
+                "p has 1 sub-group, and 2 must start",
+            ),
+            (
+                gang(2),
+                document_tree(**full(*(f"node{i}" for i in range(8)))),
+                "no node takes one more pod of w: 8 Insuff",
+            ),
+        ]
+        for what, where, text in cases:
+            refusal = place(what, where)
+            assert isinstance(refusal, Refusal)
+            assert any(text in reason.message for reason in refusal.reasons), said(refusal.reasons)
+            for reason in refusal.reasons:
+                assert not any(word in reason.message for word in ("gang-scheduling", "nodes are", "tasks"))
+
+
+class TestPodsWithoutRequests:
+    """Kueue places them by topology like all others: each needs a pod slot."""
+
+    def test_they_keep_the_required_level(self):
+        placement = place(gang(30, constraint=hard(1), requests={}), snapshot_of_slots())
+        assert set(nodes(placement)) <= {"node0", "node1"}
+        assert placement.warnings == ()
+        refusal = place(gang(41, constraint=hard(1), requests={}), snapshot_of_slots())
+        assert "allows to fit only 40 out of 41 pod(s)" in refusal.reasons[0].message
+
+    def test_they_are_placed_beside_roles_that_request_something(self):
+        roles = (Role("w", 2, ONE_NODE, (8,)), Role("helper", 2, {}))
+        mixed = Gang("d", "j", roles, 4, hard(1))
+        placement = place(mixed, snapshot_of_slots())
+        assert len(nodes(placement)) == 4
+        assert [one.code for one in placement.warnings] == ["not-expressed"]
+        assert placement.hypernode == "s0"
+
+
+def snapshot_of_slots():
+    return document_tree(pods=20)

@@ -137,7 +137,7 @@ class _SharingGpus(GpuQuestions):
 class _SharingNodes(NodePolicy):
     """Chooses a node and the GPUs for one pod after the other, by a rule of the kernel."""
 
-    traits = SchedulerTraits(shares_gpus=True)
+    traits = SchedulerTraits(shares_gpus=True, words="kubernetes")
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
         self.name = name
@@ -261,7 +261,7 @@ class _SharingNodes(NodePolicy):
             texts.append(f"{n - told} node(s) without {what}")
         code = max(causes, key=lambda cause: cause.n_nodes).code if told * 2 > n else "insufficient"
         listed = ", ".join(sorted(texts)) or "the cluster has no nodes"
-        return Notice(code, f"0/{n} nodes are unavailable: {listed}.", numbers={"count": n, "nodes": n})
+        return Notice(code, f"0/{n} nodes are available: {listed}.", numbers={"count": n, "nodes": n})
 
 
 class GpuSharingPolicy(Composed):

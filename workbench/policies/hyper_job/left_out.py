@@ -54,7 +54,9 @@ class LeftOut:
         job, kind = self._jobs[number], self._trials.kinds[number]
         search, trials, topology = self._search, self._trials, self._ledger.topology
         progress = Progress.of(job, self._ledger.snapshot)
-        if never := cannot_start(job, progress, sub_groups=self._policy.traits.sub_groups):
+        if never := cannot_start(
+            job, progress, sub_groups=self._policy.traits.sub_groups, words=self._policy.traits.words
+        ):
             return never[0].message
         if not search.may_use(kind, tier):
             return f"its constraint allows no HyperNode of tier {tier}"

@@ -105,7 +105,7 @@ class _GroupNodes(NodePolicy):
     """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
-    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False)
+    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False, words="kubernetes")
 
     def __init__(self, parameters: KoordinatorGpuParameters) -> None:
         self._parameters = parameters
@@ -157,7 +157,7 @@ class _GroupNodes(NodePolicy):
             progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
         if not progress.ready:
             held = gang_incomplete(missing - progress.missing, missing)
-            fit = fit_reason(request, failed[0], turn.idle)
+            fit = fit_reason(request, failed[0], turn.idle, words="kubernetes")
             return Declined((fit, held), warnings=warnings)
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
         reasons = {role: node_reasons(demand, role, turn.idle, everywhere) for role in failed}

@@ -82,7 +82,7 @@ class KoordinatorNetwork(NodePolicy):
     """
 
     name = "koordinator-network"
-    traits = SchedulerTraits(reads_topology=True, gang_groups=True, retry=KUBE_SCHEDULER)
+    traits = SchedulerTraits(reads_topology=True, gang_groups=True, retry=KUBE_SCHEDULER, words="kubernetes")
 
     def __init__(self, _: NoParameters) -> None: ...
 
@@ -156,7 +156,7 @@ class KoordinatorNetwork(NodePolicy):
         misses = _misses(request, roots)
         # Nodes are blamed only for roles of which none takes one more pod; of every role, that says most.
         nowhere = [role for role in demand.order if not demand.capacity(role, demand.idle, 1).any()]
-        fit = tuple(fit_reason(request, role, demand.idle) for role in nowhere)
+        fit = tuple(fit_reason(request, role, demand.idle, words="kubernetes") for role in nowhere)
         return Declined((reason, *fit) if len(nowhere) < len(demand.order) else (*fit, reason), misses, warnings)
 
 

@@ -61,7 +61,9 @@ class KubeDefault(NodePolicy):
     """
 
     name = "kube-default"
-    traits = SchedulerTraits(retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, schedules=SCHEDULES)
+    traits = SchedulerTraits(
+        retry=KUBE_SCHEDULER, reads_pods=True, best_effort_last=False, schedules=SCHEDULES, words="kubernetes"
+    )
 
     def __init__(self, parameters: KubeParameters) -> None:
         self._parameters = parameters

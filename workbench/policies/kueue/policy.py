@@ -59,7 +59,13 @@ class Kueue019(NodePolicy):
     """
 
     name = "kueue-0.19"
-    traits = SchedulerTraits(reads_topology=True, sub_groups=True, reads=frozenset({KueueRequest}))
+    traits = SchedulerTraits(
+        reads_topology=True,
+        sub_groups=True,
+        reads=frozenset({KueueRequest}),
+        best_effort_last=False,
+        words="kueue",
+    )
 
     def __init__(self, parameters: KueueParameters) -> None:
         self._parameters = parameters
@@ -95,7 +101,7 @@ class Kueue019(NodePolicy):
             # Nodes are blamed beside Kueue's sentence for roles of which none takes one more pod.
             idle = request.demand.idle
             nowhere = [role for role in request.demand.order if not request.demand.capacity(role, idle, 1).any()]
-            reasons = (found.reason, *(fit_reason(request, role, idle) for role in nowhere))
+            reasons = (found.reason, *(fit_reason(request, role, idle, words="kueue") for role in nowhere))
             return Declined(reasons, _misses(request, levels, reading), (*reading.warnings, *found.warnings))
         found.warnings = (*reading.warnings, *found.warnings)
         if reading.restricts:

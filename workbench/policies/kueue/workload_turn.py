@@ -210,11 +210,24 @@ class WorkloadTurn:
         lost = sum(counts) - len(placed)
         if lost:
             text = f"Kueue admits the workload, but assigns {len(placed)} of its {counted(sum(counts), 'pod')} only"
+            text += self._broken_slices(counts)
             short = Notice("pods-without-place", text, numbers={"count": lost})
             if not progress.ready:
                 return Misfit(short, warnings)
             why, warnings = (short, *why), (*warnings, short)
         return Assignment(node, dict.fromkeys(demand.order, why) if why else {}, warnings=warnings)
+
+    def _broken_slices(self, counts: Sequence[int]) -> str:
+        """Which pod sets do not divide into whole slices, as the end of a sentence; empty if all do."""
+        layers = [(run, group.attempts[0].slices) for group in self.groups for run in group.runs]
+        sizes = [slices[0].size if slices else 1 for _, slices in layers]
+        parts = [
+            f"the slice size {size} does not divide the {counted(count, 'pod')} of {run.name}, and Kueue places whole "
+            "slices only"
+            for run, count, size in zip(self.runs, counts, sizes, strict=True)
+            if size > 0 and count % size
+        ]
+        return f": {'; '.join(parts)}" if parts else ""
 
     def _refused(self, role: int, node: npt.NDArray[np.int32]) -> list[int]:
         """Pods of a role, by position, whose nodes do not accept them; `node` has the node of each pod, int32 (n,)."""

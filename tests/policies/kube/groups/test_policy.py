@@ -136,7 +136,9 @@ def test_a_refusal_has_upstreams_words_for_pods_and_group():
 
 def test_nodes_outside_any_domain_are_left_out():
     refusal = place(gang("j", 1, 1, wish=KubeGroup(given=True, topology_key="row")), racks())
-    assert said(refusal.reasons) == ("no feasible placements found",)
+    assert said(refusal.reasons) == ("no feasible placements found", "no node has the label row")
+    refusal = place(gang("j", 1, 1, constraint=TopologyConstraint("hard", 0)), racks())
+    assert said(refusal.reasons)[-1] == "no node is in a HyperNode of tier 0"
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,13 @@ class Levels:
             return np.full(self._nodes.n, -1, dtype=np.int32), ()
         return column
 
+    def missing(self, key: str) -> str:
+        """That no node has a value of a key, in words; empty: some node has one."""
+        if (self.values(key)[0] >= 0).any():
+            return ""
+        tier = self.tier(key)
+        return f"no node has the label {key}" if tier is None else f"no node is in a HyperNode of tier {tier}"
+
     def tier(self, key: str) -> int | None:
         """The tier of HyperNodes that a key stands for; None for a label key."""
         return int(key.removeprefix(_TIER)) if key.startswith(_TIER) else None

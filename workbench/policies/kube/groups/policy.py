@@ -94,6 +94,7 @@ class KubeTopology(KubeDefault):
         sub_groups=True,
         reads=frozenset({KubeGroup}),
         schedules=SCHEDULES,
+        words="kubernetes",
     )
 
     def __init__(self, parameters: KubeTopologyParameters) -> None:
@@ -156,9 +157,13 @@ class KubeTopology(KubeDefault):
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         outcome, placed = self._cycles(cluster, tree, levels, order)
-        eviction = cache(lambda: self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot))
+
+        @cache
+        def besides() -> tuple[Notice, ...]:
+            evicted = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
+            return *evicted, *_without_values(tree, outcome, levels)
         answers = [
-            self._answer(number, request, tree, outcome, placed, eviction) for number, request in enumerate(requests)
+            self._answer(number, request, tree, outcome, placed, besides) for number, request in enumerate(requests)
         ]
         for number, request in enumerate(requests):
             if request.recorder is not None:
@@ -249,7 +254,7 @@ class KubeTopology(KubeDefault):
         tree: GangTree,
         outcome: GroupOutcome[GroupPod, int, Ints],
         placed: Mapping[GroupPod, int],
-        eviction: Callable[[], tuple[Notice, ...]],
+        besides: Callable[[], tuple[Notice, ...]],
     ) -> Answer:
         gang = request.gang
         warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
@@ -278,7 +283,7 @@ class KubeTopology(KubeDefault):
             told = (*(reason for each in reasons.values() for reason in each), group)
 
             def later() -> Why:
-                return eviction(), nearest_misses(request, _domains(gang, request))
+                return besides(), nearest_misses(request, _domains(gang, request))
 
             if request.recorder is None and len(tree.gangs) == 1:
                 # Simulations read the first reason of a refusal only.
@@ -293,6 +298,14 @@ class KubeTopology(KubeDefault):
             if key.startswith("tier ") and request.ledger.topology.has_domain(outcome.placement.name):
                 answer.record, answer.has_record = request.ledger.topology.domain(outcome.placement.name), True
         return answer
+
+
+def _without_values(tree: GangTree, outcome: GroupOutcome[GroupPod, int, Ints], levels: Levels) -> tuple[Notice, ...]:
+    """That no node has the label of a level: kube-scheduler then says only that it finds no feasible placement."""
+    if outcome.succeeded:
+        return ()
+    keys = sorted({group.topology_key for group in tree.groups if group.topology_key})
+    return tuple(Notice("level-without-nodes", text) for key in keys if (text := levels.missing(key)))
 
 
 def _nodes_of(leaf: GroupOutcome[GroupPod, int, Ints]) -> Ints:
