@@ -134,7 +134,7 @@ def test_a_comparison_names_what_is_pending() -> None:
 
     policies: list[Any] = [Fixed()]
     text = shown(tables.comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
-    assert "\np:\n  default/big is pending: never on this cluster: room for 2 of" in text
+    assert "\np:\n  default/big is pending: none of the changes that were tried helps: room for 2" in text
     assert text.count("p:") == 1
 
 

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
+import workbench
 from tests.cli.conftest import cluster_yaml, job_yaml
+from tests.fabrics import document_tree
 from tests.profiles import blocks
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
+from workbench.evaluate.whatif.sentences import cause_text
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, minimum_name
+from workbench.evaluate.whatif.trials import EditTrials
 from workbench.formats.load import load
 from workbench.model.gang import Gang, Role
-from workbench.model.placement import Placement
+from workbench.model.notice import Notice
+from workbench.model.placement import Placement, Refusal
 from workbench.model.scenario import Scenario
 from workbench.policies import Policy, get_policy
 
@@ -275,3 +280,24 @@ def test_the_minimum_is_called_as_in_the_object_that_is_patched(kind: str, name:
     gang = Gang("d", "j", (Role("w", 2, {}, ()),), 2, kind=kind)
     assert LowerMinimum("d/j", 2, 1, minimum_name(gang)).text == f"lower {name} from 2 to 1"
     assert FewerReplicas.of(gang, gang.roles[0], 1).text == f"1 instead of 2 pods of w, {name} lower by 1"
+
+
+@pytest.mark.parametrize(
+    ("proved", "idle", "cause"),
+    [
+        (True, "s0 is too small", "never on this cluster: s0 is too small"),
+        (False, "s0 is too small", "never as it is written, even with the cluster to itself: s0 is too small"),
+        (
+            True,
+            "",
+            "none of the changes that were tried helps: not today; with the cluster to itself it would be placed",
+        ),
+        (True, None, "none of the changes that were tried helps: not today"),
+    ],
+)
+def test_never_is_said_only_where_an_empty_cluster_refuses_too(proved: bool, idle: str | None, cause: str) -> None:
+    gang = workbench.gang("j", cpus=1)
+    refusal = Refusal(gang, "moody", {}, (Notice("refused", "not today"),), (), ())
+    base = EditTrials(get_policy("gang"), [gang], document_tree(), gang.key).base
+    found, _ = cause_text((), refusal, None, base, possible=False, proved=proved, idle=idle)
+    assert found == cause

@@ -347,7 +347,7 @@ class TestWords:
         cases = [
             (lacking, document_tree(), "the gang has 2 pods, and 3 must start together"),
             (
-                gang(2, sub_groups=groups, min_subgroups={"p": 2}, min_available=1),
+                gang(2, sub_groups=groups, min_subgroups={"p": 2}, sub_grouped=True, min_available=1),
                 document_tree(),
                 "p has 1 sub-group, and 2 must start",
             ),

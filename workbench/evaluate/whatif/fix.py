@@ -103,8 +103,8 @@ class FixReport(Value):
         Minimal sets of edits: fewest edits first, then by the class of the dearest edit (`CLASSES`), then those that
         cost nobody anything, then by kind and subject.
     never : bool
-        Whether no set of edits without new nodes places the job, as far as was tried; False where some classes of
-        edits were not to be used.
+        Whether no set of edits without new nodes places the job, every one having been tried, and an empty cluster
+        refuses it, too; False where some classes of edits were not to be used.
     never_as_written : bool
         Whether the job, unchanged, would stay pending even if it had the cluster to itself.
     proved : bool
@@ -370,15 +370,25 @@ class _Question:
 
     def _report(self, fixes: Sequence[JobFix], *, possible: bool) -> FixReport:
         case = self._trials.base.case
-        never = not possible and self._rank.keys() >= set(CLASSES) - {"nodes"}
         nearest = self._refusal.nearest
         free = next((fix.edits for fix in fixes if not fix.costs), ())
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)
+        every = self._rank.keys() >= set(CLASSES) - {"nodes"}
+        never = not possible and every and bool(idle) and self._search.proved
         rivals = dict.fromkeys(one.job for fix in fixes[:1] for one in fix.others if one.effect == "waits")
         base = self._trials.base
-        cause, quoted = cause_text(named, self._refusal, nearest, base, rivals=tuple(rivals), never=never, idle=idle)
-        if not possible and not never:
+        cause, quoted = cause_text(
+            named,
+            self._refusal,
+            nearest,
+            base,
+            rivals=tuple(rivals),
+            possible=possible or not every,
+            proved=self._search.proved,
+            idle=idle,
+        )
+        if not possible and not every:
             cause = f"no change of the classes {', '.join(self._classes)} helps: {cause}"
         of_room = not named or any(edit.kind in ROOM_KINDS | {"priority", "wait"} for edit in named)
         held = holders(self._trials.base, self._refusal, nearest if of_room else None, named)

@@ -58,8 +58,10 @@ def _withdrawn(edits: Sequence[Edit]) -> set[str]:
     return {edit.subject for edit in edits if isinstance(edit, Withdraw)}
 
 
-def idle_text(policy: Policy, case: EditedSession) -> str | Notice:
+def idle_text(policy: Policy, case: EditedSession) -> str | Notice | None:
     """Why the job would stay pending even if it had the cluster to itself; empty if it would then be placed.
+
+    None where nobody knows, because the policy failed on that cluster.
 
     The trial has no pods of other jobs, no cordoned or unready node, and no other job in the session but those of the
     same gang group.
@@ -79,7 +81,7 @@ def idle_text(policy: Policy, case: EditedSession) -> str | Notice:
     try:
         decision = policy.schedule(alone.gangs, alone.snapshot)[alone.position]
     except Exception:  # as in `EditTrials`: a policy from a notebook may fail on a cluster that only might be
-        return ""
+        return None
     if not isinstance(decision.result, Refusal):
         return ""
     misses = [miss for miss in decision.result.nearest_misses if miss.holds < miss.needs]
@@ -108,8 +110,9 @@ def cause_text(
     base: EditOutcome,
     *,
     rivals: Sequence[str] = (),
-    never: bool,
-    idle: str | Notice,
+    possible: bool,
+    proved: bool,
+    idle: str | Notice | None,
 ) -> tuple[str, tuple[Notice, ...]]:
     """The cause of a refusal in words (what the edits of a fix take away), and the reasons that the words quote.
 
@@ -123,9 +126,11 @@ def cause_text(
         The session without edits.
     rivals : sequence of str
         Jobs that wait if this one comes first, by the fixes in question.
-    never : bool
-        No set of edits without new nodes places the job.
-    idle : str or Notice
+    possible : bool
+        Some set of edits without new nodes places the job, or some classes of edits were not to be used.
+    proved : bool
+        Every smaller set of edits was tried.
+    idle : str, Notice or None
         What `idle_text` says.
     """
     found: dict[str, str | Notice] = {}
@@ -139,9 +144,13 @@ def cause_text(
         said = _room(refusal, nearest, base.case)
         found = {str(said): said}
     room = any(edit.kind in ROOM_KINDS for edit in edits) or not edits
-    if never:
-        first = idle or next(iter(found.values()))
-        return f"never on this cluster: {first}", _notices([first])
+    if not possible and idle and proved:
+        return f"never on this cluster: {idle}", _notices([idle])
+    if not possible and not idle:
+        # An empty cluster takes the job, or nobody knows: the refusal is no more than what the policy says today.
+        first = next(iter(found.values()))
+        then = "" if idle is None else "; with the cluster to itself it would be placed"
+        return f"none of the changes that were tried helps: {first}{then}", _notices([first])
     if idle and room:
         ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
         # Room is told for the idle cluster; what else is in the way is named beside it.
