@@ -28,7 +28,7 @@ def test_a_policy_where_the_job_belongs_is_told_with_a_job(ask: Callable[..., An
 
 
 def test_the_only_job_need_not_be_named() -> None:
-    assert ONE.fix().fixes[0].text == "allow tier 2 (no other job waits)"
+    assert ONE.fix().fixes[0].text == "allow tier 2"
     assert ONE.place().reasons[0].code == "no-domain"
     assert not ONE.explain().decision.placed
 

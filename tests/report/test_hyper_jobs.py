@@ -102,5 +102,5 @@ def test_a_pending_one_says_what_is_missing() -> None:
         "never as it is written, even with the cluster to itself: tier 1: 4 of the 5 HyperNodes needed are free and "
         "hold 2 pods × 8 GPUs; 4 of 4 are free of accelerator pods; h-m-4 waits: none of the 4 HyperNodes is left: "
         "4 for other Jobs; "
-        "would help: lower minAvailable from 5 to 4 (no other job waits)"
+        "would help: lower minAvailable from 5 to 4"
     )

@@ -33,6 +33,7 @@ from workbench.cli.options import (
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.name_list import name_list
 
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix
@@ -98,7 +99,7 @@ def fix(
     from workbench.policies.contract import schedulers_of
 
     inputs = given_paths(paths, file)
-    _check_out(out, job, inputs)
+    _check_out(out, inputs)
     chosen = policy_with(policy, set_)
     classes = _classes(order)
     taken = any_scheduler or schedulers_of([chosen])
@@ -116,21 +117,28 @@ def fix(
     wanted = scenario.gang(job).key if job else ""
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
+    written = wanted
+    if out is not None and not wanted:
+        if len(pending) > 1:
+            raise InputError(
+                f"whose fix? {len(pending)} jobs are pending",
+                source="--out",
+                expected=f"--job with {name_list(pending)}",
+            )
+        written = next(iter(pending), "")
     reports = _reports(chosen, scenario, decisions, pending, classes)
     proven = [_proven(report, chosen, loaded, taken) for report in reports]
     tell_gaps(scenario)
     if out is not None:
-        _write(proven, wanted, loaded, out)
+        _write(proven, written, loaded, out)
     _show(proven, wanted, chosen, loaded, output)
     if not all(report.fixes for report in proven):
         raise typer.Exit(1)
 
 
-def _check_out(out: Path | None, job: str, inputs: Sequence[str]) -> None:
-    """Refuse ``--out`` without a job, and a file that cannot be written or is read."""
+def _check_out(out: Path | None, inputs: Sequence[str]) -> None:
+    """Refuse a file for ``--out`` that cannot be written or is read."""
     check_out(out)
-    if out is not None and not job:
-        raise InputError("whose fix?", source="--out", expected="--job NAMESPACE/NAME")
     if out is not None and any(Path(path).resolve() == out.resolve() for path in inputs if path != "-"):
         raise InputError("the input itself", source="--out", got=str(out), expected="another file")
 
@@ -141,7 +149,8 @@ def _write(proven: Sequence[FixReport], wanted: str, loaded: LoadedDocuments, ou
         tell_notes(loaded.left_out)
         emit(_changed(proven[0].fixes[0], wanted, loaded), out)
     else:
-        tell(f"note: {out} is not written: {'no fix was found' if proven else f'{wanted} is placed'}")
+        why = "no fix was found" if proven else f"{wanted} is placed" if wanted else "every job is placed"
+        tell(f"note: {out} is not written: {why}")
 
 
 def _show(

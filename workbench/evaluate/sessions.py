@@ -139,7 +139,7 @@ def fix(
     >>> import workbench as wb
     >>> tree = wb.generate_scenario("three-level-tree")
     >>> wb.fix(wb.gang("wide", pods=3, gpus=8, tier=1), tree).fixes[0].text
-    'allow tier 2 (no other job waits)'
+    'allow tier 2'
     """
     one, cluster = _asked(gang, snapshot)
     scenario = next((each for each in (gang, snapshot) if isinstance(each, Scenario)), None)

@@ -114,10 +114,14 @@ def gang(
 def _check_numbers(limits: Mapping[str, tuple[object, int, int | None]]) -> None:
     """Refuse a number that is not whole or outside of the limits of its argument; None: there is no upper one."""
     for argument, (number, low, high) in limits.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < low or (high is not None and number > high):
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int)
+            or number < low
+            or (high is not None and number > high)
+        ):
             expected = f"a whole number from {low:,}{'' if high is None else f' to {high:,}'}"
             raise InputError("out of range", source=argument, got=reprlib.repr(number), expected=expected)
-
 
 
 def _key(name: object) -> tuple[str, str]:

@@ -57,7 +57,7 @@ class BatchJob(TopOwner):
 
     @property
     def pods(self) -> tuple[OwnedPods, ...]:
-        return (OwnedPods("main", self.spec.pods, self.spec.template),)
+        return (OwnedPods("main", self.spec.pods, self.spec.template, "parallelism"),)
 
 
 def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> JobSpec:

@@ -54,7 +54,14 @@ class JobSet(TopOwner):
 
     @property
     def pods(self) -> tuple[OwnedPods, ...]:
-        return tuple(OwnedPods(job.name, job.replicas * job.spec.pods, job.spec.template) for job in self.jobs)
+        return tuple(map(_pods_of, self.jobs))
+
+
+def _pods_of(job: JobSetEntry) -> OwnedPods:
+    """The pods of an entry: with several Jobs a step is a Job, with one it is a pod of that."""
+    several = job.replicas > 1
+    count, unit = job.replicas * job.spec.pods, max(job.spec.pods, 1) if several else 1
+    return OwnedPods(job.name, count, job.spec.template, "replicas" if several else "parallelism", unit)
 
 
 def read_job_set(data: Mapping[str, Any]) -> JobSet:

@@ -81,7 +81,7 @@ class KubeflowJob(TopOwner):
 
     @property
     def pods(self) -> tuple[OwnedPods, ...]:
-        return tuple(OwnedPods(one.type, one.replicas, one.template) for one in self.replicas)
+        return tuple(OwnedPods(one.type, one.replicas, one.template, "replicas") for one in self.replicas)
 
 
 def read_kubeflow_job(data: Mapping[str, Any]) -> KubeflowJob:

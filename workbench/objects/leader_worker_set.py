@@ -52,9 +52,12 @@ class LeaderWorkerSet(TopOwner):
     @property
     def pods(self) -> tuple[OwnedPods, ...]:
         return (
-            (OwnedPods("main", self.size, self.worker),)
+            (OwnedPods("main", self.size, self.worker, "size"),)
             if self.leader is None
-            else (OwnedPods("leader", 1, self.leader), OwnedPods("worker", self.size - 1, self.worker))
+            else (
+                OwnedPods("leader", 1, self.leader),
+                OwnedPods("worker", self.size - 1, self.worker, "size", beside=1),
+            )
         )
 
     @property

@@ -91,7 +91,10 @@ class RayCluster(TopOwner):
     def pods(self) -> tuple[OwnedPods, ...]:
         return (
             OwnedPods("head", 1, self.head),
-            *(OwnedPods(group.name, group.replicas * group.hosts, group.template) for group in self.groups),
+            *(
+                OwnedPods(group.name, group.replicas * group.hosts, group.template, "replicas", group.hosts)
+                for group in self.groups
+            ),
         )
 
     @property

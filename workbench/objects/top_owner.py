@@ -41,11 +41,18 @@ class OwnedPods:
     count : int
         Pods of one gang at its start.
     template : PodTemplate
+    field : str
+        The field that says how many pods there are; empty: none does, as for the head of a RayCluster.
+    unit, beside : int
+        As in `RoleSize`.
     """
 
     name: str
     count: int
     template: PodTemplate
+    field: str = ""
+    unit: int = 1
+    beside: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
-from workbench.model.counted import counted
 from workbench.model.gpu_annotation import shell_line
 from workbench.model.links import suspicious_links
 from workbench.model.machine_parts import near_lines

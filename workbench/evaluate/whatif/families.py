@@ -20,6 +20,7 @@ from workbench.evaluate.whatif.job_edits import (
     RaisePriority,
     Tolerate,
 )
+from workbench.evaluate.whatif.kueue_edits import level_edits
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, has_minimum, minimum_name, minimum_of
 from workbench.evaluate.whatif.trials import EditOutcome
@@ -28,6 +29,7 @@ from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.labels import CORDON_TAINT, NOT_READY_TAINTS, Taint
 from workbench.model.placement import Placement
 from workbench.model.resources import PODS
+from workbench.model.role_sizes import RoleSizes
 from workbench.model.snapshot import Queue
 from workbench.model.topology import Topology
 
@@ -119,6 +121,10 @@ def _tiers(case: EditedSession) -> Iterator[Family]:
         yield Several(edits)
 
 
+def _kueue_levels(case: EditedSession) -> Iterator[Family]:
+    return (Several(edits) for edits in level_edits(case))
+
+
 def _minimums(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     if not has_minimum(gang):
@@ -138,7 +144,12 @@ def _replicas(case: EditedSession) -> Iterator[Family]:
         return
     for number, role in enumerate(gang.roles):
         first = int(gang.role_start[number])
-        sizes = [new for new in range(role.count - 1, 0, -1) if _whole_groups(gang, first + new, role.count - new)]
+        size = gang.extra(RoleSizes).of(role.name)
+        if size is None and gang.extra(RoleSizes) != RoleSizes():
+            continue
+        step = 1 if size is None else size.unit
+        wanted = range(role.count - step, 0, -step)
+        sizes = [new for new in wanted if _whole_groups(gang, first + new, role.count - new)]
         edits = tuple(FewerReplicas.of(gang, role, new) for new in sizes)
         if edits:
             yield Several(edits)
@@ -299,6 +310,7 @@ def _terminations(case: EditedSession) -> Iterator[Family]:
 #: What makes the families of a job, in the order in which they are tried.
 _FAMILIES: tuple[Callable[[EditedSession], Iterable[Family]], ...] = (
     _tiers,
+    _kueue_levels,
     _selectors,
     _tolerations,
     _dependencies,

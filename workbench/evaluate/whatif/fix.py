@@ -16,7 +16,7 @@ from workbench.evaluate.whatif.family import Family, One
 from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
-from workbench.evaluate.whatif.sentences import ROOM_KINDS, cause_text, fix_text, idle_text
+from workbench.evaluate.whatif.sentences import ROOM_KINDS, Rest, cause_text, fix_text, idle_text
 from workbench.evaluate.whatif.smallest import FixSearch
 from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
@@ -62,11 +62,14 @@ class JobFix:
     verified : bool
         Whether the whole session was run. False: the job was tried by itself after its session, because very many jobs
         are pending; other jobs that would take the room, or wait, are not told.
+    rest : {"none", "placed", "pending"}
+        The other jobs of the session after the edits: there are none, all are placed, or some wait.
     """
 
     edits: tuple[Edit, ...]
     others: tuple[Effect, ...]
     verified: bool = True
+    rest: Rest = "placed"
 
     @property
     def costs(self) -> bool:
@@ -76,7 +79,7 @@ class JobFix:
     @property
     def text(self) -> str:
         """What to do and what it does to other jobs: ``allow tier 2 (no other job waits)``."""
-        return fix_text(self.edits, self.others, tried_alone=not self.verified)
+        return fix_text(self.edits, self.others, self.rest, tried_alone=not self.verified)
 
     def to_dict(self) -> dict[str, Any]:
         """The fix as a JSON-ready dict with the keys edits, verified, others and text."""
@@ -351,7 +354,10 @@ class _Question:
 
     def _fix(self, edits: Collection[Edit]) -> JobFix:
         ordered = sorted(edits, key=lambda edit: (self._rank[edit.category], edit.kind, edit.subject))
-        return JobFix(tuple(ordered), self._effects(ordered, self._trials.outcome(edits), self._trials))
+        outcome = self._trials.outcome(edits)
+        placed = [one.placed for one in outcome.decisions if one.gang.key != self._refusal.gang.key]
+        rest: Rest = "none" if not placed else "placed" if all(placed) else "pending"
+        return JobFix(tuple(ordered), self._effects(ordered, outcome, self._trials), rest=rest)
 
     def _effects(self, edits: Sequence[Edit], outcome: EditOutcome, trials: EditTrials) -> tuple[Effect, ...]:
         before = {decision.gang.key: decision.placed for decision in trials.base.decisions}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +27,10 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import within_tiers
 from workbench.policies import Policy
 
-__all__ = ["ROOM_KINDS", "cause_text", "fix_text", "idle_text"]
+__all__ = ["ROOM_KINDS", "Rest", "cause_text", "fix_text", "idle_text"]
+
+#: The other jobs of a session after a fix.
+Rest = Literal["none", "placed", "pending"]
 
 #: Kinds of edits that make room for the job, so that the cause is a lack of room.
 ROOM_KINDS = frozenset({"tier", "min-available", "replicas", "finish", "add-nodes"})
@@ -34,11 +38,17 @@ ROOM_KINDS = frozenset({"tier", "min-available", "replicas", "finish", "add-node
 _QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overused", "not-admitted", "queue-waits")
 
 
-def fix_text(edits: Sequence[Edit], others: Sequence[Effect], *, tried_alone: bool = False) -> str:
+def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "placed", *, tried_alone: bool) -> str:
     """What to do, and its effect on other jobs: ``allow tier 2 (no other job waits)``.
+
+    Where other jobs wait with and without the fix, none of them ``is affected``; without other jobs nothing is said.
 
     Parameters
     ----------
+    edits : sequence of Edit
+    others : sequence of Effect
+    rest : {"none", "placed", "pending"}
+        The other jobs of the session after the fix: there are none, all are placed, or some wait.
     tried_alone : bool
         The job was tried by itself after its session, so that effects on jobs that wait are unknown.
     """
@@ -51,7 +61,11 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], *, tried_alone: bo
             said.append(f"then {name_list(jobs)} {verb}")
     if tried_alone:
         return f"{done} (tried with this job alone)"
-    return f"{done} ({'; '.join(said)})" if said else f"{done} (no other job waits)" if not others else done
+    if said:
+        return f"{done} ({'; '.join(said)})"
+    if others or rest == "none":
+        return done
+    return f"{done} (no other job {'waits' if rest == 'placed' else 'is affected'})"
 
 
 def _withdrawn(edits: Sequence[Edit]) -> set[str]:

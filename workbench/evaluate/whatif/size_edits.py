@@ -15,6 +15,7 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, lower_minimum, needed_of_jobs
 from workbench.model.kube_group import KubeGroup
 from workbench.model.resources import PODS
+from workbench.model.role_sizes import RoleSize, RoleSizes
 
 __all__ = ["FewerReplicas", "LowerMinimum", "has_minimum", "minimum_name", "minimum_of"]
 
@@ -124,7 +125,9 @@ class FewerReplicas(JobEdit):
     lower : int
         By how much the minimum of the gang falls: it stays above what runs.
     name : str
-        What the minimum is called in the job's object.
+        What the minimum is called in the job's object; empty: it has no such field.
+    size : RoleSize, optional
+        The field with the number of pods; None: the replicas of a task, or pods without a common object.
     """
 
     role: str
@@ -132,6 +135,7 @@ class FewerReplicas(JobEdit):
     new: int
     lower: int
     name: str = "minAvailable"
+    size: RoleSize | None = None
 
     kind = "replicas"
     category = "shrink"
@@ -154,7 +158,8 @@ class FewerReplicas(JobEdit):
             role.count,
             new,
             gang.min_available - lower_minimum(gang.min_available, fewer, gang.ready),
-            minimum_name(gang),
+            minimum_name(gang) if gang.extra(RoleSizes) == RoleSizes() else "",
+            gang.extra(RoleSizes).of(role.name),
         )
 
     def changed(self, gang: Gang) -> Gang:
@@ -176,8 +181,9 @@ class FewerReplicas(JobEdit):
 
     @property
     def text(self) -> str:
-        least = f", {self.name} lower by {self.lower}" if self.lower else ""
-        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}{least}"
+        least = f", {self.name} lower by {self.lower}" if self.lower and self.name else ""
+        field = f" ({self.size.field} {self.size.value(self.old - self.new)})" if self.size is not None else ""
+        return f"{self.new} instead of {counted(self.old, 'pod')} of {self.role}{field}{least}"
 
     @property
     def details(self) -> Mapping[str, Any]:

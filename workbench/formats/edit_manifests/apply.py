@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.edit_manifests import job_edits, job_order_edits, node_edits, pod_edits, pod_removal, queue_edits
+from workbench.formats.edit_manifests import (
+    job_edits,
+    job_order_edits,
+    kueue_edits,
+    node_edits,
+    pod_edits,
+    pod_removal,
+    queue_edits,
+)
 from workbench.formats.edit_manifests.job_objects import JobObjects, pending_job
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet
 from workbench.formats.load_documents import LoadedDocuments
@@ -26,6 +34,7 @@ _OF_PENDING: Mapping[str, Callable[[ManifestSet, JobObjects, Edit], None]] = {
     "toleration": pod_edits.add_tolerations,
     "selector": pod_edits.change_selector,
     "affinity": pod_edits.drop_affinity,
+    "kueue-level": kueue_edits.change_level,
 }
 _OF_QUEUES: Mapping[str, Callable[[ManifestSet, str, Edit], None]] = {
     **dict.fromkeys(queue_edits.AMOUNTS, queue_edits.change_amounts),
@@ -90,7 +99,7 @@ def _apply(manifests: ManifestSet, edit: Edit) -> None:
         raise InputError("no kind of edit", where="kind", got=shown(kind), expected=", ".join(_KINDS))
     what, name = subject_of(edit)
     if kind in _OF_PENDING:
-        _OF_PENDING[kind](manifests, pending_job(manifests, name), edit)
+        _OF_PENDING[kind](manifests, pending_job(manifests, name, kind), edit)
     elif kind in _OF_QUEUES:
         _OF_QUEUES[kind](manifests, name, edit)
     elif kind in _OF_NODES:

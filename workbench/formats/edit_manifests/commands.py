@@ -236,7 +236,9 @@ def _is_told_of_pod(lines: CommandLines, before: Manifest, after: Manifest) -> b
 
 def _may_change(before: Manifest, after: Manifest) -> bool:
     """Whether Kubernetes and Volcano accept the change of an object."""
-    kind = before["kind"]
+    kind, group = before["kind"], str(before["apiVersion"]).rpartition("/")[0]
+    if (group, kind) == ("batch", "Job"):
+        return _may_change_batch_job(before.get("spec") or {}, after.get("spec") or {})
     if kind == "Job":
         return not refuse_job_update(after, before=before)
     free = {"HyperJob": "minAvailable", "Pod": "tolerations"}.get(kind)
@@ -244,6 +246,16 @@ def _may_change(before: Manifest, after: Manifest) -> bool:
         return kind in _MUTABLE
     old, new = before.get("spec") or {}, after.get("spec") or {}
     return bool({**old, free: None} == {**new, free: None})
+
+
+def _may_change_batch_job(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether Kubernetes accepts another spec of a Job: parallelism at any time, and the completions of an Indexed Job
+    together with it.
+    """
+    free = {"parallelism"}
+    if old.get("completionMode") == "Indexed" and new.get("completions") == new.get("parallelism"):
+        free.add("completions")
+    return all(old.get(key) == new.get(key) for key in {*old, *new} - free)
 
 
 def _field_change(operation: Mapping[str, Any]) -> str:

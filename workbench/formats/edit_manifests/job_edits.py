@@ -9,6 +9,7 @@ from workbench.errors import InputError
 from workbench.formats.edit_manifests.follow import change_job, change_minimum
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
+from workbench.formats.edit_manifests.owned_edits import owner_of, shrink_owned
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.model.counted import counted
 from workbench.model.gang import lower_minimum
@@ -189,6 +190,9 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
         raise InputError("the role does not become smaller", got=f"{edit.get('from')} to {edit.get('to')}")
     if job.kind in ("Job", "HyperJob"):
         _shrink_jobs(manifests, job, role, by)
+        return
+    if owner_of(manifests, job) is not None:
+        shrink_owned(manifests, job, role, by)
         return
     names = _pods_of_role(manifests, job, role)
     if len(names) < by:

@@ -42,6 +42,8 @@ class JobObjects:
         Every pod, in any state, as it was before any change.
     jobs : list of JobObjects
         Jobs that a HyperJob has made; empty for any other kind.
+    whole : str
+        Of a replica of a LeaderWorkerSet ``namespace/name`` of the set; else empty.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class JobObjects:
     groups: list[int] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     jobs: list[JobObjects] = field(default_factory=list)
+    whole: str = ""
 
     @property
     def runs(self) -> bool:
@@ -63,8 +66,9 @@ class JobObjects:
             return gang_of_job(job, self.pods, None, manifests.priorities) is not None
         if self.kind == "HyperJob":
             return True
-        if (owner := manifests.cluster.top_owners.get(f"{self.kind} {self.key}")) is not None:
-            return any(one.gang for one in owned_gangs(owner, self.pods, {}, manifests.priorities))
+        if (owner := manifests.cluster.top_owners.get(f"{self.kind} {self.whole or self.key}")) is not None:
+            made = owned_gangs(owner, self.pods, {}, manifests.priorities)
+            return any(one.gang for one in made if not self.whole or one.key == self.key)
         if self.kind == "Deployment":
             replicas = manifests.cluster.deployments[self.key].replicas
             return sum(pod.runs for pod in self.pods) < replicas
@@ -87,7 +91,11 @@ class JobObjects:
             yield from job_specs_in(manifests.change(self.owner))
 
 
-def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> JobObjects:
+#: Kinds of edits that are made in manifests of top owners.
+OF_OWNERS = frozenset({"replicas", "kueue-level", "toleration", "selector", "affinity"})
+
+
+def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:
     """The job that waits under a key (``namespace/name``).
 
     If several objects have the name, the first kind by name with pending pods is taken, as `Scenario.gang` does.
@@ -95,8 +103,8 @@ def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> Job
     Parameters
     ----------
     key : str
-    whole : bool
-        The job is taken away as a whole. False: a field of it is changed, which is not known for top owners.
+    kind : str
+        Kind of the edit that changes a field of the job; empty: the job is taken away as a whole.
 
     Raises
     ------
@@ -104,13 +112,27 @@ def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> Job
         No such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
+    if not found and kind:
+        found = _replicas_of_sets(manifests, key)
     if not found:
         raise _missing(manifests, key)
     job = next((job for job in found if job.waits(manifests)), found[0])
-    if f"{job.kind} {job.key}" in manifests.cluster.top_owners and (job.runs or not whole):
+    owned = f"{job.kind} {job.whole or job.key}" in manifests.cluster.top_owners
+    if owned and ((kind not in OF_OWNERS) if kind else job.runs):
         expected = "a Volcano Job, HyperJob, PodGroup, Deployment or Pod"
         raise InputError("fields of this kind are not changed here", got=f"{job.kind} {key}", expected=expected)
     return job
+
+
+def _replicas_of_sets(manifests: ManifestSet, key: str) -> list[JobObjects]:
+    """The replica of a LeaderWorkerSet with this key, a job by itself whose fields are those of the set."""
+    found = []
+    for _, owner in outermost(manifests.cluster.top_owners):
+        if isinstance(owner, LeaderWorkerSet) and key in [f"{owner.metadata.key}-{i}" for i in range(owner.replicas)]:
+            job = _owned_job(manifests, owner)
+            job.key, job.whole = key, owner.metadata.key
+            found.append(job)
+    return found
 
 
 def running_jobs(manifests: ManifestSet, key: str) -> list[JobObjects]:

@@ -8,9 +8,10 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
+from workbench.formats.edit_manifests.owned_edits import owned_templates
 from workbench.objects.fields import shown
 
-__all__ = ["add_tolerations", "change_selector", "drop_affinity"]
+__all__ = ["add_tolerations", "change_selector", "drop_affinity", "pod_holders"]
 
 Edit = Mapping[str, Any]
 
@@ -129,15 +130,28 @@ def _change_all(manifests: ManifestSet, job: JobObjects, change: Callable[[Manif
 
 
 def _pod_specs(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
-    """The pod specs of a job that decide where its pending pods may run: those of templates and of existing pods."""
+    return (child_map(holder, "spec") for holder in pod_holders(manifests, job))
+
+
+def pod_holders(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
+    """What says where pending pods of a job may run: its pod templates, and the existing pods themselves.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Its copies are changed.
+    job : JobObjects
+        The pending job.
+    """
     specs = [template for _, template in job.templates(manifests)]
     for one in job.jobs_that_wait(manifests):
         assert one.owner is not None
         specs.append(child_map(manifests.change(one.owner), "spec"))
     for spec in specs:
         for task in spec.get("tasks") or ():
-            yield child_map(task, "template", "spec")
+            yield child_map(task, "template")
     if job.kind == "Deployment" and job.owner is not None:
-        yield child_map(manifests.change(job.owner), "spec", "template", "spec")
+        yield child_map(manifests.change(job.owner), "spec", "template")
+    yield from owned_templates(manifests, job)
     for _, position in job.waiting_pods(manifests):
-        yield child_map(manifests.change(position), "spec")
+        yield manifests.change(position)

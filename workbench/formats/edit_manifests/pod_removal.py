@@ -74,7 +74,7 @@ def _remove_replica_owner(manifests: ManifestSet, pod: Pod) -> None:
 
 def withdraw_job(manifests: ManifestSet, key: str) -> None:
     """Take a pending job out of the session; pods of it that run already stay."""
-    job = pending_job(manifests, key, whole=True)
+    job = pending_job(manifests, key)
     if not job.runs:
         _remove(manifests, job)
         return

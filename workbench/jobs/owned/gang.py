@@ -14,6 +14,7 @@ from workbench.jobs.template_extras import extras_of_templates
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.notice import Notice
+from workbench.model.role_sizes import RoleSize, RoleSizes
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
@@ -126,6 +127,13 @@ def _gang(
         extras=extras_of(
             VolcanoMemory(volcano.record, volcano.min_resources, volcano.inqueue) if volcano else VolcanoMemory(),
             *([kube] if kube is not None else []),
+            RoleSizes(
+                tuple(
+                    RoleSize(each.name, each.field, each.count, each.unit, each.beside)
+                    for each in owner.pods
+                    if each.field
+                )
+            ),
             *extras_of_templates(owner.metadata, [role.of for role in plan.roles], notes),
         ),
     )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.labels import HOSTNAME_LABEL
+from workbench.model.level_names import level_names
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 from workbench.policies.kueue.leaves import Leaves
@@ -78,7 +79,7 @@ def _levels(topology: Topology, closed: Mask) -> ClusterLevels:
     # HyperNodes are numbered by name, so that this is the order of the paths.
     order = np.lexsort([topology.node_rank[nodes], *(domain[nodes] for domain in of_tier[::-1])])
     nodes = nodes[order]
-    names = (*_level_names(topology, tiers), HOSTNAME_LABEL)
+    names = (*level_names(topology, tiers), HOSTNAME_LABEL)
     paths: list[tuple[Path, ...]] = []
     parents: list[Longs] = []
     domains: list[Ints] = []
@@ -106,13 +107,3 @@ def _levels(topology: Topology, closed: Mask) -> ClusterLevels:
     leaf_of = {leaf[-1]: i for i, leaf in enumerate(paths[-1])}
     outside = np.flatnonzero(~closed & ~inside).astype(np.int32)
     return ClusterLevels(Leaves(names, tree, leaf_of), tuple(tiers), tuple(domains), nodes, outside, problem)
-
-
-def _level_names(topology: Topology, tiers: tuple[int, ...]) -> list[str]:
-    """Name of each tier as a level: the one that its HyperNodes share, else ``tier-2``; no name twice."""
-    found: list[str] = []
-    for tier in tiers:
-        names = {topology.tier_names[domain] for domain in topology.domains_at(tier)}
-        name = names.pop() if len(names) == 1 else ""
-        found.append(name if name and name not in (*found, HOSTNAME_LABEL) else f"tier-{tier}")
-    return found

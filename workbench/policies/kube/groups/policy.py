@@ -162,6 +162,7 @@ class KubeTopology(KubeDefault):
         def besides() -> tuple[Notice, ...]:
             evicted = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
             return *evicted, *_without_values(tree, outcome, levels)
+
         answers = [
             self._answer(number, request, tree, outcome, placed, besides) for number, request in enumerate(requests)
         ]
