@@ -240,3 +240,70 @@ def test_an_inactive_queue_names_what_is_missing(left_out: str, spec: dict[str, 
     found = decided(*objects, job("a", "q", 2))["a"].result
     assert isinstance(found, Refusal)
     assert found.reasons[0].message == f"ClusterQueue q is inactive: {said}"
+
+
+class TestRulesWithoutARow:
+    """Rules of Kueue's placement that no recorded case exercises, by hand."""
+
+    @staticmethod
+    def said(decision: Decision) -> str:
+        assert isinstance(decision.result, Refusal), decision.result
+        return decision.result.reasons[0].message
+
+    @staticmethod
+    def with_taint(effect: str, *levels: str) -> list[dict[str, Any]]:
+        """Two racks, n0 has a taint."""
+        tainted = {**node(0), "spec": {"taints": [{"key": "k", "value": "v", "effect": effect}]}}
+        rest = [each for each in cluster(queue("q", "100"), levels=levels) if each["metadata"]["name"] != "n0"]
+        return [*rest, tainted]
+
+    def test_taints_count_only_where_the_host_is_the_lowest_level(self) -> None:
+        ask = {"topologyRequest": {"required": RACK}}
+        by_host, by_rack = (self.with_taint("NoSchedule", *levels) for levels in ((RACK, HOST), (RACK,)))
+        five = job("a", "q", 5, **ask)
+        assert self.said(decided(*by_host, five)["a"]).endswith(
+            'allows to fit only 4 out of 5 pod(s). Total nodes: 4; excluded: taint "k=v:NoSchedule": 1'
+        )
+        assert self.said(decided(*by_rack, five)["a"]).endswith("allows to fit only 4 out of 5 pod(s)")
+        assert nodes_of(decided(*by_host, job("a", "q", 4, **ask))["a"]) == ["n2", "n2", "n3", "n3"]
+        # Kueue takes the rack with the taint, and the pods would stay pending there.
+        assert "nodes take 2 of 4 pods" in self.said(decided(*by_rack, job("a", "q", 4, **ask))["a"])
+
+    def test_a_preference_of_a_taint_never_counts(self) -> None:
+        objects = self.with_taint("PreferNoSchedule", RACK, HOST)
+        found = decided(*objects, job("a", "q", 4, topologyRequest={"required": RACK}))["a"]
+        assert nodes_of(found) == ["n0", "n0", "n1", "n1"]
+
+    def test_a_node_without_the_label_of_some_level_is_no_leaf(self) -> None:
+        bare = node(3)
+        del bare["metadata"]["labels"][RACK]
+        objects = [each for each in cluster(queue("q", "100")) if each["metadata"]["name"] != "n3"] + [bare]
+        found = decided(*objects, job("a", "q", 7, topologyRequest={"preferred": RACK}))["a"]
+        assert self.said(found).endswith("allows to fit only 6 out of 7 pod(s)")
+
+    def test_slices_above_the_required_level_and_slices_larger_than_the_pod_set(self) -> None:
+        above = {"required": HOST, "podSetSliceRequiredTopology": RACK, "podSetSliceSize": 2}
+        found = decided(*cluster(queue("q", "100")), job("a", "q", 2, topologyRequest=above))["a"]
+        assert self.said(found).endswith(f"podset slice topology {RACK} is above the podset topology {HOST}")
+        large = {"required": RACK, "podSetSliceRequiredTopology": HOST, "podSetSliceSize": 2}
+        found = decided(*cluster(queue("q", "100")), job("a", "q", 1, topologyRequest=large))["a"]
+        assert self.said(found) == (
+            "Kueue admits the workload, but nodes take 0 of 1 pod of main: the slice size 2 does not divide the 1 pod "
+            "of main, and Kueue places whole slices only"
+        )
+
+    def test_queues_need_no_hypernodes(self) -> None:
+        """Overlapping HyperNodes do not matter where Kueue has its own Topology."""
+        member = {"type": "Node", "selector": {"regexMatch": {"pattern": "n[01]"}}}
+        wide = {"type": "Node", "selector": {"regexMatch": {"pattern": "n[12]"}}}
+        hypernodes = [
+            {
+                "apiVersion": "topology.volcano.sh/v1alpha1",
+                "kind": "HyperNode",
+                "metadata": {"name": name},
+                "spec": {"tier": 1, "members": [each]},
+            }
+            for name, each in (("s0", member), ("s1", wide))
+        ]
+        objects = [*cluster(queue("q", "100")), *hypernodes]
+        assert nodes_of(decided(*objects, job("a", "q", 2, topologyRequest={"required": RACK}))["a"]) == ["n0", "n0"]

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from workbench.model.counted import counted
+from workbench.model.kueue import SliceLayer
 from workbench.policies.kueue.level_search import NoFit
 from workbench.policies.kueue.orders import Domains
 from workbench.policies.kueue.query import PlacementQuery
 
-__all__ = ["no_fit_text"]
+__all__ = ["broken_slices", "no_fit_text"]
 
 
 def no_fit_text(
@@ -65,3 +67,21 @@ def _by_layer(levels: Sequence[str], domains: Domains, query: PlacementQuery, en
         fitting = int((counts.pods[level][tree.below(ended, best, level)] // layer.size).sum())
         text += f"; {fitting}/{query.count // layer.size} slice(s) fit on level {layer.level}"
     return text
+
+
+def broken_slices(name: str, count: int, slices: Sequence[SliceLayer]) -> str:
+    """Why Kueue leaves pods of a pod set without a place, in our words; empty: they divide into whole slices.
+
+    Parameters
+    ----------
+    name : str
+        Name of the pod set.
+    count : int
+    slices : sequence of SliceLayer
+        Outermost layer first.
+    """
+    size = slices[0].size if slices else 1
+    if size <= 0 or count % size == 0:
+        return ""
+    pods = counted(count, "pod")
+    return f"the slice size {size} does not divide the {pods} of {name}, and Kueue places whole slices only"

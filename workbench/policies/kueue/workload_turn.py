@@ -20,6 +20,7 @@ from workbench.model.placement import UNPLACED
 from workbench.policies.kueue.assignments import node_of
 from workbench.policies.kueue.gang_request import GangReading, PodRun, PodSetGroup
 from workbench.policies.kueue.gang_snapshot import GangSnapshot
+from workbench.policies.kueue.messages import broken_slices
 from workbench.policies.kueue.topology_snapshot import usage_of
 from workbench.policies.kueue.values import DomainUsage, Outcome, PodSet, Replacement, TopologyRequest
 from workbench.policies.request import Assignment, Request
@@ -219,14 +220,9 @@ class WorkloadTurn:
 
     def _broken_slices(self, counts: Sequence[int]) -> str:
         """Which pod sets do not divide into whole slices, as the end of a sentence; empty if all do."""
-        layers = [(run, group.attempts[0].slices) for group in self.groups for run in group.runs]
-        sizes = [slices[0].size if slices else 1 for _, slices in layers]
-        parts = [
-            f"the slice size {size} does not divide the {counted(count, 'pod')} of {run.name}, and Kueue places whole "
-            "slices only"
-            for run, count, size in zip(self.runs, counts, sizes, strict=True)
-            if size > 0 and count % size
-        ]
+        slices = [group.attempts[0].slices for group in self.groups for _ in group.runs]
+        told = (broken_slices(run.name, *each) for run, *each in zip(self.runs, counts, slices, strict=True))
+        parts = [text for text in told if text]
         return f": {'; '.join(parts)}" if parts else ""
 
     def _refused(self, role: int, node: npt.NDArray[np.int32]) -> list[int]:

@@ -10,6 +10,7 @@ from workbench.cancel import check
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.kueue_queues import PodSetAdmission, WorkloadAdmission
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED
 from workbench.model.snapshot import ClusterSnapshot
@@ -17,6 +18,7 @@ from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Turn
 from workbench.policies.kueue.cycle.words import cut
 from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.messages import broken_slices
 from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster, workload_of
 from workbench.policies.request import Assignment, Declined, Request
 
@@ -121,6 +123,9 @@ class _PodNodes:
             if len(nodes) < count:
                 name = gang.roles[role].name
                 text = f"Kueue admits the workload, but nodes take {len(nodes)} of {counted(count, 'pod')} of {name}"
+                asked = gang.extra(KueueRequest).of(name).topology
+                broken = broken_slices(name, count, asked.slices) if asked is not None else ""
+                text += f": {broken}" if broken else ""
                 return Declined((Notice("pods-without-place", text, numbers={"count": count - len(nodes)}),))
             first = int(gang.role_start[role])
             node[first : first + count] = nodes[:count]
