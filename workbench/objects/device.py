@@ -152,10 +152,7 @@ def _shared_bandwidth(text: str) -> BandwidthMatrix:
 def _parse_bandwidth(text: str) -> BandwidthMatrix:
     """Parse the bandwidth matrix of a Device, a JSON list of rows in GB/s.
 
-    Raises
-    ------
-    InputError
-        Not JSON, rows of unequal length, an entry that is missing or not a bandwidth; the row is named.
+    InputError, which names the row: no JSON, rows of unequal length, an entry that is missing or not a bandwidth.
     """
     try:
         rows = json.loads(text)
