@@ -162,8 +162,6 @@ def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[
 
     Parameters
     ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob.
     name : str
         Name of the Job.
     """
@@ -176,8 +174,6 @@ def read_child_job(hyper_job: Metadata, member: ReplicatedJob, name: str) -> Job
 
     Parameters
     ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob.
     name : str
         Name of the Job.
     """

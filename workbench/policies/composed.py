@@ -91,16 +91,7 @@ class Composed(Policy):
     ) -> Placement | Refusal:
         """Place one gang as `place` does, with answers of the GPU policy that several gangs can share.
 
-        Parameters
-        ----------
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes, and remembers the answers.
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder or None
-            Receives every candidate that is considered; must not change the answer.
-        assign : callable, optional
-            Chooses the nodes in place of the node policy, such as a session that has decided already; None: nobody.
+        `assign` chooses the nodes instead of the node policy, as a session does that has decided already; None: nobody.
         """
         check()
         if gang.jobs and assign is None:
@@ -177,8 +168,6 @@ class Composed(Policy):
 
         Parameters
         ----------
-        answer : Assignment
-            Nodes of the pods.
         gpu_words : ndarray of shape (n_pods, w), uint64, or None
             Bits of each pod's GPUs; None: no pod has any.
         warnings : tuple of Notice

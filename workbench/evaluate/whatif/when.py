@@ -119,8 +119,6 @@ def earliest_starts(
 
     Parameters
     ----------
-    gangs : sequence of Gang
-        All gangs of the session.
     snapshot : ClusterSnapshot
         The cluster now.
     progress : callable, optional

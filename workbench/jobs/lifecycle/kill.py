@@ -20,8 +20,6 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
     Parameters
     ----------
-    observed : Observed
-        Observed state of the Job.
     keep_finished : bool
         Spare pods that succeeded or failed.
     """
@@ -40,8 +38,6 @@ def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) 
 
     Parameters
     ----------
-    observed : Observed
-        Observed state of the Job.
     action : str
         RestartTask, RestartPod or RestartPartition.
     request : JobRequest
