@@ -10,9 +10,9 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 81_500,
     "lines of docstrings": 34_200,
-    "files of at most 60 lines": 114,
-    "files above 400 lines": 21,
-    "files above 600 lines": 1,
+    "files of at most 60 lines": 115,
+    "files above 400 lines": 18,
+    "files above 600 lines": 2,
     "lines of the longest function": 80,
     "import circles": 1,
     "pairs of folders that import each other": 0,
