@@ -44,11 +44,8 @@ class Device:
 def read_device(data: Mapping[str, Any]) -> Device:
     """Read a Device from a parsed manifest; devices that are not GPUs are left out.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies, an invalid
-        matrix, or one whose size does not follow from the largest minor number.
+    Raises InputError: a field of the wrong type, a minor number given twice or out of range, two bandwidth topologies,
+    an invalid matrix, or one whose size does not follow from the largest minor number.
     """
     spec = get_map(data, "spec", "")
     healthy, listed = [], []

@@ -108,10 +108,7 @@ class HyperJob:
 def read_hyper_job(data: Mapping[str, Any]) -> HyperJob:
     """A HyperJob from a parsed manifest in either spelling.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type. What admission checks is in `workbench.objects.admission`.
+    Raises InputError: a field of the wrong type. What admission checks is in `workbench.objects.admission`.
     """
     spec, metadata = get_map(data, "spec", ""), read_metadata(data, namespaced=True)
     members = tuple(read_members(data))

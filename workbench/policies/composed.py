@@ -59,10 +59,8 @@ class Composed(Policy):
     def with_parameters(self, **values: object) -> Self:
         """Make a policy like this one with other values of some parameters, those of the GPU part as ``gpu.NAME``.
 
-        Raises
-        ------
-        UnknownNameError, InputError
-            As `NodePolicy.with_parameters` of the node policy and of the GPU policy raise them.
+        Raises UnknownNameError, InputError: as `NodePolicy.with_parameters` of the node policy and of the GPU policy
+        raise them.
         """
         if type(self).__init__ is not Composed.__init__:
             # A derived class may keep more than its parts.

@@ -92,16 +92,13 @@ def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> Job
 
     If several objects have the name, the first kind by name with pending pods is taken, as `Scenario.gang` does.
 
+    Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
+
     Parameters
     ----------
     key : str
     whole : bool
         The job is taken away as a whole. False: a field of it is changed, which is not known for top owners.
-
-    Raises
-    ------
-    InputError
-        No such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
     if not found:
@@ -116,10 +113,7 @@ def pending_job(manifests: ManifestSet, key: str, *, whole: bool = False) -> Job
 def running_jobs(manifests: ManifestSet, key: str) -> list[JobObjects]:
     """The jobs with running pods under a key, as in `RunningPod.gang`, or the HyperJob of this name.
 
-    Raises
-    ------
-    InputError
-        No such job runs.
+    Raises InputError: no such job runs.
     """
     found = [job for job in _named(manifests, key) if job.runs]
     if not found:

@@ -54,6 +54,8 @@ class NextStep:
 def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequest | str) -> NextStep:
     """Decide what Volcano's Job controller does when an event reaches it.
 
+    Raises InputError: the manifest has a field of the wrong type.
+
     Parameters
     ----------
     job : Job or mapping
@@ -68,11 +70,6 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
     NextStep
         The new status, the actions to carry out, and the actions that wait. A pure function: the same arguments give
         the same answer, and nothing is carried out.
-
-    Raises
-    ------
-    InputError
-        The manifest has a field of the wrong type.
 
     Examples
     --------

@@ -112,6 +112,8 @@ def review(
 ) -> Verdict:
     """Check whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     data : mapping
@@ -122,11 +124,6 @@ def review(
     strict : bool
         Refuse fields that the kind does not have, as the API server does for kubectl; otherwise they are warnings, as
         for a program, and have no effect.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     if is_kueue_kind(data):
         return _kueue_object(data)
@@ -205,10 +202,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
+    Raises InputError: a field of the wrong type.
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return ""
