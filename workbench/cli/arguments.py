@@ -113,10 +113,7 @@ def tier_speeds(given: Sequence[str]) -> dict[int, float]:
 def policy_names(texts: Sequence[str]) -> list[str]:
     """Split the values of ``--policies`` at commas; the names are returned in their order, ``field`` as its policies.
 
-    Raises
-    ------
-    InputError
-        A name appears twice.
+    Raises InputError: a name appears twice.
     """
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -128,10 +125,7 @@ def policy_names(texts: Sequence[str]) -> list[str]:
 def required_policy_names(texts: Sequence[str]) -> list[str]:
     """Split the values of ``--policies`` as `policy_names` does, and insist on at least one name.
 
-    Raises
-    ------
-    InputError
-        A name appears twice, or there is none.
+    Raises InputError: a name appears twice, or there is none.
     """
     names = policy_names(texts)
     if not names:
@@ -152,10 +146,7 @@ def policy_with(spec: str, given: Sequence[str]) -> Policy:
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
     """Make several policies; each gets those of the parameters KEY=VALUE of ``--set`` that it has.
 
-    Raises
-    ------
-    UnknownNameError
-        A parameter that no policy has.
+    Raises UnknownNameError: a parameter that no policy has.
     """
     from workbench.policies import get_policy
 
@@ -203,10 +194,7 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
 def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     """The input paths of a command: its arguments, then the values of ``-f``.
 
-    Raises
-    ------
-    InputError
-        There is no input path.
+    Raises InputError: there is no input path.
     """
     both = [*paths, *files]
     if not both:
@@ -217,10 +205,7 @@ def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
 def standard_input(files: Sequence[str]) -> bytes | None:
     """The content of standard input if one of the files is ``-``; otherwise None, and nothing is read.
 
-    Raises
-    ------
-    InputError
-        Standard input is closed.
+    Raises InputError: standard input is closed.
     """
     if "-" not in files:
         return None

@@ -140,6 +140,8 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
 
     They are escaped in files too, because a file may later be shown in a terminal.
 
+    Raises InputError: the file cannot be written.
+
     Parameters
     ----------
     text : str
@@ -147,11 +149,6 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
         The file; None: stdout.
     private : bool
         Whether a file that is made is readable by its owner only.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
     """
     text = without_controls(text)
     if out is None:
@@ -165,10 +162,7 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
 def emit_png(svg: str, out: Path | None) -> None:
     """Write an SVG drawing as a PNG image to a file, or to stdout if that is no terminal.
 
-    Raises
-    ------
-    InputError
-        Stdout is a terminal, or the file cannot be written.
+    Raises InputError: stdout is a terminal, or the file cannot be written.
     """
     from workbench.report.png import has_font, to_png
 

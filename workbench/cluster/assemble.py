@@ -43,6 +43,8 @@ def assemble(
 ) -> tuple[ClusterSnapshot, Workload]:
     """Make the snapshot and the gangs of a cluster from its Kubernetes objects.
 
+    Raises InputError: a matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+
     Parameters
     ----------
     matrices : sequence of (pattern, BandwidthMatrix)
@@ -61,11 +63,6 @@ def assemble(
         resources count; without NPUs that Ascend's device plugin reports as faulty.
     Workload
         Gangs, pods that hold resources, and refused objects.
-
-    Raises
-    ------
-    InputError
-        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
     """
     table = read_nodes(cluster, matrices, gpus_per_node)
     workload = read_workload(cluster, any_scheduler=any_scheduler)

@@ -135,15 +135,12 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
 def deleted(kind: str, key: str) -> ObjectChange:
     """The change for a watch event DELETED.
 
+    Raises UnknownNameError: the kind is not one of those that snapshots are made of.
+
     Parameters
     ----------
     kind, key : str
         As in `ObjectChange`.
-
-    Raises
-    ------
-    UnknownNameError
-        The kind is not one of those that snapshots are made of.
     """
     if kind not in _FIELDS:
         raise UnknownNameError("kind", kind, list(_FIELDS))
@@ -152,6 +149,8 @@ def deleted(kind: str, key: str) -> ObjectChange:
 
 def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange | None:
     """Convert the object of a watch event to a change.
+
+    Raises InputError: as `ClusterObjects.add`.
 
     Parameters
     ----------
@@ -164,11 +163,6 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
     -------
     ObjectChange or None
         None if the object's kind plays no part in a snapshot.
-
-    Raises
-    ------
-    InputError
-        As `ClusterObjects.add`.
     """
     cluster = ClusterObjects()
     cluster.add(data)

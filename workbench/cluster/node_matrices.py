@@ -85,10 +85,7 @@ def assign_matrices(snapshot: ClusterSnapshot, given: Sequence[tuple[str, Bandwi
 
     `given` holds the pairs (pattern, matrix); patterns are RE2 and match anywhere in the name.
 
-    Raises
-    ------
-    InputError
-        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+    Raises InputError: a matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
     """
     for pattern, matrix in given:
         search = compile_pattern(pattern).search

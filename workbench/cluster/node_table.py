@@ -86,6 +86,8 @@ def read_nodes(
 ) -> NodeTable:
     """Make the node table of a cluster from its Nodes, HyperNodes and Devices.
 
+    Raises InputError: a matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+
     Parameters
     ----------
     matrices : sequence of (pattern, BandwidthMatrix)
@@ -93,11 +95,6 @@ def read_nodes(
         As in `workbench.cluster.assemble.assemble`.
     topology : Topology, optional
         The topology of this cluster if it is already built; None: it is built.
-
-    Raises
-    ------
-    InputError
-        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
     """
     gaps: list[Notice] = []
     nodes = cluster.nodes or _nodes_of_members(cluster, gaps)

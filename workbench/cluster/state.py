@@ -101,6 +101,9 @@ class ClusterState(Working):
     def apply(self, changes: Iterable[ObjectChange], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
         """Apply changes of objects; returns the new snapshot and workload.
 
+        Raises InputError: as `assemble` of the changed objects: a matrix whose size is not a node's number of GPUs. The
+        objects have changed nevertheless; every call raises the error until a change removes its cause.
+
         Parameters
         ----------
         changes : iterable of ObjectChange
@@ -113,12 +116,6 @@ class ClusterState(Working):
         -------
         ClusterSnapshot
         Workload
-
-        Raises
-        ------
-        InputError
-            As `assemble` of the changed objects: a matrix whose size is not a node's number of GPUs. The objects have
-            changed nevertheless; every call raises the error until a change removes its cause.
         """
         self._taken_at = taken_at
         parts, self._parts = self._parts, None

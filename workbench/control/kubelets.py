@@ -44,10 +44,7 @@ class Behaviour:
     def of(self, pod: Object) -> Behaviour:
         """The behaviour of one pod: the values in its annotations, and those of this object where it has none.
 
-        Raises
-        ------
-        InputError
-            An annotation that is no number, or no time.
+        Raises InputError: an annotation that is no number, or no time.
         """
         written = pod["metadata"].get("annotations") or {}
         if not written.keys() & {START_SECONDS, RUN_SECONDS, EXIT_CODE}:

@@ -84,10 +84,7 @@ class Manager(Working):
     def settle(self) -> None:
         """Work until nothing is left to do at the present time.
 
-        Raises
-        ------
-        InternalError
-            The controllers do not come to rest, for instance because two undo each other's work.
+        Raises InternalError: the controllers do not come to rest, for instance because two undo each other's work.
         """
         most = _STEPS_PER_OBJECT * (len(self._store) + 1_000)
         steps = 0

@@ -73,11 +73,8 @@ class MemoryStore(ObjectTable):
     def adopt(self, objects: Iterable[Object]) -> None:
         """Add objects as another cluster stored them, keeping their uid, time of creation and status.
 
-        Raises
-        ------
-        StoreError
-            An object has another form, or one of its identity exists already; the objects before it in `objects` stay
-            in the store.
+        Raises StoreError: an object has another form, or one of its identity exists already; the objects before it in
+        `objects` stay in the store.
         """
         for data in objects:
             key = key_of(data)

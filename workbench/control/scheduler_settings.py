@@ -39,10 +39,7 @@ class SchedulerSettings(Working):
     def changed_policy(self, change: StoreChange) -> Composed | None:
         """The policy as it is configured after a change of an object; None if the change does not concern it.
 
-        Raises
-        ------
-        InputError
-            The new configuration cannot be read, or sets a parameter that was given as well.
+        Raises InputError: the new configuration cannot be read, or sets a parameter that was given as well.
         """
         if not self._follows or change.key != _MAP or change.after is None:
             return None

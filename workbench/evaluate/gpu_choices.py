@@ -53,6 +53,8 @@ def gpu_choices(
 ) -> tuple[PolicyChoice, ...]:
     """Ask every registered GPU policy for k GPUs of one machine.
 
+    Raises InputError: k below 1 or above the machine's size, a GPU number out of range.
+
     Parameters
     ----------
     k : int
@@ -67,11 +69,6 @@ def gpu_choices(
     -------
     tuple of PolicyChoice
         Sorted by name. A policy that fails or refuses has an empty set and a notice with the reason.
-
-    Raises
-    ------
-    InputError
-        k below 1 or above the machine's size, a GPU number out of range.
     """
     n = len(matrix)
     if not 1 <= k <= n:

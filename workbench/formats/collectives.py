@@ -44,6 +44,9 @@ _OVERRULED = re.compile(r"\bnvls[ _:=-]*(off|disabled)\b|\bNCCL_NVLS_ENABLE *[=:
 def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
     """Read a table of measured collectives.
 
+    Raises InputError: a column is missing, there is no row to read, or a row has an unknown collective, one rank or a
+    number out of range; with its line.
+
     Parameters
     ----------
     path : str or Path
@@ -55,12 +58,6 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
     tuple of Measurement, int
         Measurements in file order, and the number of rows left out because their note says that an algorithm was
         switched off: ``NVLS off`` or ``NCCL_NVLS_ENABLE=0``, in any case.
-
-    Raises
-    ------
-    InputError
-        A column is missing, there is no row to read, or a row has an unknown collective, one rank or a number out of
-        range; with its line.
     """
     found, overruled = [], 0
     for line, row in _rows(path, _COLUMNS):
@@ -93,6 +90,8 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
 def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], int, tuple[tuple[str, Notice], ...]]:
     """Read measured collectives from a file or a folder.
 
+    Raises InputError: there is no measurement, or a file is not as it should be.
+
     Parameters
     ----------
     path : str or Path
@@ -104,11 +103,6 @@ def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], i
     tuple of Measurement, int, tuple of (str, Notice)
         Measurements, the table's first, then those of printouts by the name of their file; the number of rows left out
         because an algorithm was switched off; and notices with the file that they are about.
-
-    Raises
-    ------
-    InputError
-        There is no measurement, or a file is not as it should be.
     """
     path = Path(path)
     table = path / "collectives.csv"

@@ -17,6 +17,8 @@ T = TypeVar("T")
 def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, read: Callable[[Any], T]) -> T:
     """Read the one configuration in a file that holds its text or a ConfigMap with it.
 
+    Raises InputError: not YAML, no or several configurations, or what `read` raises, with the place.
+
     Parameters
     ----------
     content : bytes
@@ -27,11 +29,6 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
         Key of the ConfigMap; name of the configuration in errors; description of its expected content in errors.
     read : function
         Function from the parsed configuration (None: an empty text inside a ConfigMap) to its value.
-
-    Raises
-    ------
-    InputError
-        Not YAML, no or several configurations, or what `read` raises, with the place.
     """
     documents = list(read_yaml(content, source))
     inner = [

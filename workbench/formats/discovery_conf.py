@@ -21,16 +21,13 @@ DISCOVERY_KEY = "volcano-controller.conf"
 def load_discovery_config(path: str | Path) -> DiscoveryConfig:
     """Read the topology discovery configuration of Volcano's controller from a file.
 
+    Raises InputError: not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
+
     Parameters
     ----------
     path : str or Path
         The configuration in YAML, or a manifest of a ConfigMap that contains it under the key
         ``volcano-controller.conf``.
-
-    Raises
-    ------
-    InputError
-        Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
     """
     return parse_discovery_config(read_bytes(path, MAX_SETTINGS), str(path))
 
@@ -57,17 +54,14 @@ def _read(data: Any) -> DiscoveryConfig:
 def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap") -> DiscoveryConfig:
     """Read the discovery configuration in the ``data`` of the controller's ConfigMap; errors are in Volcano's words.
 
+    Raises InputError: no ConfigMap, no ``volcano-controller.conf`` in it, or a text that cannot be read.
+
     Parameters
     ----------
     data : mapping of str to str, optional
         The ConfigMap's data; None if there is no such ConfigMap.
     source : str
         Name of the ConfigMap in errors.
-
-    Raises
-    ------
-    InputError
-        No ConfigMap, no ``volcano-controller.conf`` in it, or a text that cannot be read.
 
     Notes
     -----

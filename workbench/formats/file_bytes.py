@@ -28,10 +28,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 def checked_path(path: object) -> str | Path:
     """A path that somebody handed in, as it is.
 
-    Raises
-    ------
-    InputError
-        Something else: the address of a page, a text, or no text at all.
+    Raises InputError: something else: the address of a page, a text, or no text at all.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(

@@ -29,6 +29,8 @@ def read_gpu_sets(
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Notice, ...]]:
     """Read sets of GPUs from a file, or from a text if there is no file of that name.
 
+    Raises InputError: the file cannot be read, or what it holds is no list of sets of GPUs; with the place.
+
     Parameters
     ----------
     given : str
@@ -43,11 +45,6 @@ def read_gpu_sets(
     tuple of tuple of int, tuple of Notice
         The sets, and how ids were read. GPUs of a fabric manager's partitions are told by their bus ids if these are
         known of every GPU of the machine, else by physical ids.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or what it holds is no list of sets of GPUs; with the place.
     """
     if re.search(r"[;,]", given) and not Path(given).is_file():
         return parse_gpu_sets(given, option, labels)

@@ -26,15 +26,12 @@ _MOST = 10**9
 def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
     """Sizes of models by name.
 
+    Raises InputError: a value that is none of its column; the line is named.
+
     Parameters
     ----------
     path : Path, optional
         Table as ``datasets/model-sizes/model-sizes.csv``; None: that table.
-
-    Raises
-    ------
-    InputError
-        A value that is none of its column; the line is named.
     """
     path = path or _SIZES
     found = {}
@@ -49,6 +46,8 @@ def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tu
 
     ``vp``, virtual pipeline stages, counts as 1 where it is null or not there; ``fsdp`` as false.
 
+    Raises InputError: not such a file, or a degree that is no whole number from 1 on; the entry is named.
+
     Parameters
     ----------
     path : Path
@@ -62,11 +61,6 @@ def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tu
     notes : list of Notice
         Shapes that are left out, counted by the reason: a model of unknown size, a number that is not stated, degrees
         that do not multiply to ``gpus``, a batch that the replicas cannot share, more virtual stages than layers.
-
-    Raises
-    ------
-    InputError
-        Not such a file, or a degree that is no whole number from 1 on; the entry is named.
     """
     known = read_model_sizes() if sizes is None else sizes
     try:

@@ -101,17 +101,14 @@ def lint_files(
 
     Every finding about a HyperNode has its file; where the HyperNode was written as a manifest, document and line too.
 
+    Raises InputError: a file that does not parse (docs/decisions.md, decision 14).
+
     Parameters
     ----------
     paths, stdin, format
         As for `workbench.formats.load.load`.
     only, ignore
         As for `workbench.topology.lint.lint`.
-
-    Raises
-    ------
-    InputError
-        A file that does not parse (docs/decisions.md, decision 14).
     """
     places: dict[str, Place] = {}
     intake = FabricIntake.of(format)
@@ -210,17 +207,15 @@ def fix_files(
     Comments, order, quotes and blank lines of a file stay as they are. A file is replaced as a whole, after its new
     text was read back and found to have exactly the intended content. A second run changes nothing.
 
+    Raises InputError: standard input among the paths, a file that cannot be written, or one whose form cannot be
+    edited.
+
     Parameters
     ----------
     paths, format
         As for `workbench.formats.load.load`.
     only, ignore
         As for `workbench.topology.lint.lint`.
-
-    Raises
-    ------
-    InputError
-        Standard input among the paths, a file that cannot be written, or one whose form cannot be edited.
     """
     paths = [str(path) for path in paths]
     if STDIN in paths:

@@ -77,15 +77,12 @@ class HyperNodeText:
     def read(self, text: str, names: Collection[str] | None = None) -> list[str]:
         """Replace the whole text, or the part of it that `part` returns for `names`.
 
+        Raises TextError: not YAML, a field of the wrong type, or a name twice; nothing has changed then.
+
         Returns
         -------
         list of str
             Names of the HyperNodes in the new text.
-
-        Raises
-        ------
-        TextError
-            Not YAML, a field of the wrong type, or a name twice; nothing has changed then.
         """
         known = {piece.text: piece for piece in self._pieces}
         kept = [piece for piece in self._pieces if not _is_in(piece, names)]

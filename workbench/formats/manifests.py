@@ -110,6 +110,8 @@ def read_manifests(
 ) -> Manifests:
     """Read every Kubernetes object in files, folders and, for the path ``-``, in `stdin`.
 
+    Raises InputError: missing, not text, empty, not YAML or JSON, or a folder without manifests.
+
     Parameters
     ----------
     paths : iterable of str or Path
@@ -122,11 +124,6 @@ def read_manifests(
     take : callable, optional
         Called with each object, which is then not appended to `Manifests.documents`: a large file is then never
         in memory as a whole tree of parsed objects.
-
-    Raises
-    ------
-    InputError
-        Missing, not text, empty, not YAML or JSON, or a folder without manifests.
     """
     result = Manifests()
     take = take or result.documents.append
@@ -159,10 +156,7 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
 
     Whether a text is YAML or JSON is decided by its content; YAML documents are parsed one by one as they are consumed.
 
-    Raises
-    ------
-    InputError
-        Binary, empty, or neither YAML nor JSON.
+    Raises InputError: binary, empty, or neither YAML nor JSON.
     """
     documents: Iterable[YamlDocument]
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")

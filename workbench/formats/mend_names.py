@@ -22,7 +22,6 @@ def with_name_of_parent(
 
     Parameters
     ----------
-    notices : list of Notice
     names : mapping of str to str
         New names by old ones.
     """

@@ -59,6 +59,9 @@ def is_nccl_tests(text: str) -> bool:
 def read_nccl_tests(text: str, source: str) -> tuple[tuple[Measurement, ...], tuple[Notice, ...], int]:
     """Read the measurements in a printout of nccl-tests; it may hold several runs, and prefixes of a launcher.
 
+    Raises InputError: no row of sizes, no list of devices, unequal numbers of ranks per host, or a collective that
+    cannot be told.
+
     Parameters
     ----------
     text : str
@@ -70,11 +73,6 @@ def read_nccl_tests(text: str, source: str) -> tuple[tuple[Measurement, ...], tu
     tuple of Measurement, tuple of Notice, int
         A measurement per row, by the out-of-place time, in file order; what was concluded or left out; and the number
         of rows left out because ``NCCL_NVLS_ENABLE=0`` overruled the library's choice of algorithm.
-
-    Raises
-    ------
-    InputError
-        No row of sizes, no list of devices, unequal numbers of ranks per host, or a collective that cannot be told.
 
     Notes
     -----

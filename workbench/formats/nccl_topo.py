@@ -107,6 +107,9 @@ def is_nccl_topo(text: str) -> bool:
 def read_nccl_topo(text: str, source: str) -> Machine:
     """Read the machine that a topology XML of NCCL or RCCL describes; `source` is the file's name.
 
+    Raises InputError: no XML, declarations of entities or a document type, nested too deeply, too large, no GPU, a GPU
+    twice; line and column where XML knows them.
+
     Returns
     -------
     Machine
@@ -114,12 +117,6 @@ def read_nccl_topo(text: str, source: str) -> Machine:
         architecture; through NVSwitch the smaller of both GPUs' links) or XGMI links and its PCI path. A PCI path is as
         fast as its slowest link: each link has its width times NCCL's figure for its generation, and between NUMA nodes
         NCCL's figure for the processor counts.
-
-    Raises
-    ------
-    InputError
-        No XML, declarations of entities or a document type, nested too deeply, too large, no GPU, a GPU twice; line
-        and column where XML knows them.
 
     Notes
     -----

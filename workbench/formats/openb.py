@@ -54,6 +54,10 @@ _TIMES = ("creation_time", "deletion_time")
 def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> PodTrace:
     """Read a cluster and the pods of one variant of the trace.
 
+    Raises InputError: a file that cannot be read, a missing column, a field that is no number or out of range, a share
+    of several GPUs, a name given twice, a pod none of whose GPU models any node has, an end before the beginning; the
+    line is named.
+
     Parameters
     ----------
     nodes : path
@@ -70,13 +74,6 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
         Nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it. A
         pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept
         models which no node has beside one that there is.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, a missing column, a field that is no number or out of range, a share of several
-        GPUs, a name given twice, a pod none of whose GPU models any node has, an end before the beginning; the line is
-        named.
     """
     of_nodes = read_bytes(nodes)
     of_pods = read_bytes(pods) if content is None else content
@@ -144,15 +141,12 @@ class OpenbLog(NamedTuple):
 def read_openb_log(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> OpenbLog:
     """Read the pods of the trace as a log of jobs.
 
+    Raises InputError: no pod has times.
+
     Parameters
     ----------
     nodes, pods, content
         As of `read_openb`, with its errors. Pods without times are left out, with a notice that counts them.
-
-    Raises
-    ------
-    InputError
-        No pod has times.
     """
     trace = read_openb(nodes, pods, content)
     timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)
@@ -192,6 +186,8 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
     ``order`` has rows of the file of pods, from 0, whatever the order of its lines; ``node_rank`` has a rank for each
     node, sorted by name.
 
+    Raises InputError: not such a file, or one for other pods or nodes.
+
     Parameters
     ----------
     path : path
@@ -204,11 +200,6 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
         Positions in ``trace.gangs``; a pod may arrive several times.
     nodes : ndarray of shape (n,), int32
         The nodes in the order in which equals win.
-
-    Raises
-    ------
-    InputError
-        Not such a file, or one for other pods or nodes.
     """
     path = Path(path)
     content = unpacked(read_bytes(path), str(path))

@@ -40,6 +40,8 @@ def to_plain(value: Any) -> Any:
 def from_plain(kind: type[T], data: Any, where: str) -> T:
     """The value of a class that `to_plain` wrote.
 
+    Raises InputError: a value of another type, a field that is missing, or one that the class does not have.
+
     Parameters
     ----------
     kind : type
@@ -48,11 +50,6 @@ def from_plain(kind: type[T], data: Any, where: str) -> T:
         Parsed JSON.
     where : str
         Path of `data`, for error messages.
-
-    Raises
-    ------
-    InputError
-        A value of another type, a field that is missing, or one that the class does not have.
     """
     if type(data) is not dict:
         raise wrong(where, data, "a mapping")

@@ -95,6 +95,8 @@ class RecordedSession:
 def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
     """Read recorded sessions, one JSON object per line; the file may be compressed with gzip.
 
+    Raises InputError: the file cannot be read, or a line is no session.
+
     Parameters
     ----------
     path : str or Path
@@ -103,11 +105,6 @@ def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
     ------
     RecordedSession
         Lines without ``jobs``, which describe the recording, are skipped.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a line is no session.
     """
     source, found = str(path), False
     for number, line in enumerate(_lines(Path(path), source), 1):

@@ -200,16 +200,13 @@ class Reviewer:
     def take(self, written: Document) -> bool:
         """Add an object, as its author wrote it.
 
+        Raises InputError: a field of the wrong type, with file, document and field; with `written_only` that is a
+        finding, because it may be a slip that whoever reads the object mends.
+
         Returns
         -------
         bool
             Whether admission has accepted the object; False also where it is asked later, or not at all.
-
-        Raises
-        ------
-        InputError
-            A field of the wrong type, with file, document and field; with `written_only` that is a finding, because
-            it may be a slip that whoever reads the object mends.
         """
         document, slips = with_readable_head(written)
         if self._written_only:
@@ -235,10 +232,7 @@ class Reviewer:
     def review(self, ignored: Mapping[str, int] | None = None) -> Review:
         """The answers to the objects so far; `ignored` counts documents that are no objects.
 
-        Raises
-        ------
-        InputError
-            As `take`.
+        Raises InputError: as `take`.
         """
         for number, document, slips in self._waiting:
             self._judge(number, document, slips)
@@ -320,15 +314,12 @@ class Reviewer:
 def review_manifests(manifests: Manifests, release: Release = Release.V1_15, *, own_plugins: bool = True) -> Review:
     """Check every object that `is_reviewed` as if it were created in a cluster with a given Volcano release.
 
+    Raises InputError: a field of the wrong type, with file, document and field.
+
     Parameters
     ----------
     release, own_plugins
         As for `Reviewer`.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type, with file, document and field.
     """
     reviewer = Reviewer(release, own_plugins=own_plugins)
     for document in manifests.documents:

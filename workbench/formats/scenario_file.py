@@ -50,10 +50,8 @@ class ScenarioFile:
 def scenario_text(scenario: ScenarioFile) -> str:
     """The text of a scenario file; the same scenario gives the same text.
 
-    Raises
-    ------
-    InputError
-        The text of the jobs is not valid Unicode, or the configuration was made in Python and so has no text to save.
+    Raises InputError: the text of the jobs is not valid Unicode, or the configuration was made in Python and so has no
+    text to save.
     """
     parts = [f'"{MARK}":{VERSION}']
     try:
@@ -79,10 +77,7 @@ def _config_parts(config: SchedulerConfig) -> dict[str, str]:
 def read_scenario(path: str | Path) -> ScenarioFile | None:
     """Read a scenario file; None if the file is something else, such as manifests.
 
-    Raises
-    ------
-    InputError
-        A scenario of another version, or with a field of the wrong type.
+    Raises InputError: a scenario of another version, or with a field of the wrong type.
     """
     return None if on_disk(path).is_dir() else parse_scenario(read_bytes(path), str(path))
 

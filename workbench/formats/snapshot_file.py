@@ -79,10 +79,8 @@ def save(snapshot: ClusterSnapshot | Scenario, path: str | Path) -> None:
 def parse_snapshot(text: str, source: str) -> ClusterSnapshot:
     """Read a snapshot from the text of a snapshot file in JSON or YAML; `source` names the file in errors.
 
-    Raises
-    ------
-    InputError
-        Not a snapshot of this version, a field that is missing, of the wrong type or size, an index of no node.
+    Raises InputError: not a snapshot of this version, a field that is missing, of the wrong type or size, an index of
+    no node.
     """
     documents = read_text(text.encode(), source)
     data = documents[0][0]

@@ -165,16 +165,13 @@ class StudyFile:
 def read_study_file(path: str | Path) -> StudyFile:
     """Read a study's file.
 
+    Raises InputError: not one document, a key that is not known or missing, a value of a wrong type or out of range;
+    file, place, what was found and what was expected are named.
+
     Parameters
     ----------
     path : path
         YAML or JSON. Paths in it are relative to its folder.
-
-    Raises
-    ------
-    InputError
-        Not one document, a key that is not known or missing, a value of a wrong type or out of range; file, place,
-        what was found and what was expected are named.
     """
     path, source = Path(path), str(path)
     documents = read_text(read_bytes(path, MAX_SETTINGS), source)

@@ -21,10 +21,7 @@ __all__ = ["check_writable", "write_whole"]
 def check_writable(path: str | Path) -> None:
     """Raise InputError if `write_whole` could not write to a path, before any work is done; nothing is changed.
 
-    Raises
-    ------
-    InputError
-        The path is a folder, its folder does not exist, or permission is missing.
+    Raises InputError: the path is a folder, its folder does not exist, or permission is missing.
     """
     path = Path(path)
     try:

@@ -31,10 +31,7 @@ _COLLECTIONS = (dict, list, tuple, Mapping)
 def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
     """The given objects as one YAML text with a document for each; keys keep their order.
 
-    Raises
-    ------
-    InputError
-        A value that is no mapping, list, string, number, truth value or None; a key that is no string.
+    Raises InputError: a value that is no mapping, list, string, number, truth value or None; a key that is no string.
     """
     writer = _Writer()
     for manifest in manifests:

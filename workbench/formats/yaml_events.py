@@ -59,17 +59,14 @@ class YamlDocument:
 def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
     """Parse a YAML stream; yields every document that is not empty.
 
+    Raises InputError: not YAML, or one of the refused constructs; the line is named.
+
     Parameters
     ----------
     text : bytes
         UTF-8 or UTF-16 with a byte order mark.
     source : str
         Name for error messages.
-
-    Raises
-    ------
-    InputError
-        Not YAML, or one of the refused constructs; the line is named.
 
     Notes
     -----

@@ -32,8 +32,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     ----------
     pods : sequence of Pod
         The Deployment's existing pods, in any state.
-    priorities : Priorities
-        The cluster's PriorityClasses.
 
     Returns
     -------

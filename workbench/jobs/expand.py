@@ -110,15 +110,12 @@ def is_volcano_job(data: Mapping[str, Any]) -> bool:
 def check_job(job: Mapping[str, Any]) -> None:
     """Check that a manifest is a Job whose pods and plugins' objects can be made.
 
+    Raises InputError, CapacityError: as `expand_job`.
+
     Parameters
     ----------
     job : mapping
         A parsed manifest.
-
-    Raises
-    ------
-    InputError, CapacityError
-        As `expand_job`.
     """
     if not isinstance(job, Mapping):
         raise wrong("", job, "the parsed manifest of a Job")

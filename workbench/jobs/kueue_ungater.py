@@ -64,15 +64,12 @@ def _past_gate(pod: Pod, selector: Mapping[str, str]) -> Pod:
 def domains_of_gated_pods(workload: QueuedWorkload, pods: Sequence[Pod]) -> dict[str, dict[str, str]]:
     """Node selectors that gated pods of a workload get, by name; pods that stay gated are left out.
 
+    Raises InputError: an offset of indices that is no number: Kueue then ungates no pod of the workload.
+
     Parameters
     ----------
     pods : sequence of Pod
         All pods of the workload, gated or not, in the order in which the API lists them.
-
-    Raises
-    ------
-    InputError
-        An offset of indices that is no number: Kueue then ungates no pod of the workload.
     """
     if workload.admission is None or not workload.admitted:
         return {}

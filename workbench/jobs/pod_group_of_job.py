@@ -49,8 +49,6 @@ def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodG
 
     Parameters
     ----------
-    group : PodGroup
-        PodGroup as stored.
     job : Job
         Job after the change.
     priorities : Priorities

@@ -38,8 +38,6 @@ def pod_group_of_pods(
     ----------
     name : str
         Name of the PodGroup.
-    template : PodTemplate
-        Template of the pod.
     owner_annotations : mapping of str to str, optional
         Annotations of the object that controls the pod directly; None: no owner, or its annotations are not inherited.
     """

@@ -132,8 +132,6 @@ def is_owned(metadata: Metadata, owners: Mapping[str, TopOwner]) -> bool:
 
     Parameters
     ----------
-    metadata : Metadata
-        Of the object.
     owners : mapping of str to TopOwner
         The top owners that exist, by ``Kind namespace/name``.
     """

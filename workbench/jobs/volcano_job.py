@@ -122,18 +122,11 @@ def _role(
     priorities: Priorities,
     notes: list[Notice],
 ) -> Role:
-    """The pending pods of a Job's task as a role.
+    """The pending pods of a Job's task as a role; notices about the pods are appended to `notes`.
 
-    Parameters
-    ----------
-    not_tried : sequence of Pod
-        Existing pods of the Job that are not placed again; the role has one pending pod less for each of the task's.
-    waiting : mapping of str to Metadata
-        Metadata of the pending pods that exist already, by name.
-    own_minimums : bool
-        Whether the minimums of single tasks apply in addition to the Job's.
-    notes : list of Notice
-        Notices about the pods are appended to this list.
+    `not_tried`: existing pods of the Job that are not placed again; the role has one pending pod less for each of the
+    task's. `waiting`: metadata of the pending pods that exist already, by name. `own_minimums`: the minimums of single
+    tasks apply in addition to the Job's.
     """
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
@@ -163,16 +156,9 @@ def _role(
 
 
 def _with_dependencies(job: Job, roles: Sequence[Role], pods: Sequence[Pod]) -> list[Role]:
-    """The roles of a Job with the dependencies that are not met yet.
+    """The roles of a Job, one for each task in order, with the dependencies that are not met yet.
 
     A dependency is met if minAvailable pods of its task have a node or succeeded: they run or are about to.
-
-    Parameters
-    ----------
-    roles : sequence of Role
-        One for each task, in the order of the tasks.
-    pods : sequence of Pod
-        The Job's existing pods.
     """
     if not any(task.depends_on for task in job.tasks):
         return list(roles)

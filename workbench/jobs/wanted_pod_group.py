@@ -56,6 +56,8 @@ def next_pod_group(
 ) -> GroupStep:
     """Decide what Volcano's controllers do with the PodGroup of an object that was created or changed.
 
+    Raises InputError: another kind, or a field of the wrong type.
+
     Parameters
     ----------
     item : mapping
@@ -77,11 +79,6 @@ def next_pod_group(
     -------
     GroupStep
         A pure function: nothing is written.
-
-    Raises
-    ------
-    InputError
-        Another kind, or a field of the wrong type.
 
     Examples
     --------

@@ -124,6 +124,8 @@ class BottleneckSolver:
     def choose_many(self, free: NDArray[np.uint64], k: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Choose k devices out of a mask of free ones, as `choose` does, for each of m pairs of mask and k.
 
+        Raises CapacityError: the machine has more than 64 devices, more than a uint64 mask holds.
+
         Parameters
         ----------
         free : ndarray of shape (m,), uint64
@@ -135,11 +137,6 @@ class BottleneckSolver:
         -------
         ndarray of shape (m,), uint64
             Chosen masks; 0 where k < 1 or fewer than k are free.
-
-        Raises
-        ------
-        CapacityError
-            The machine has more than 64 devices, more than a uint64 mask holds.
         """
         if self.n > 64:
             raise CapacityError(f"choose_many: at most 64 devices fit a mask of one word, not {self.n}; use choose")
@@ -156,6 +153,9 @@ class BottleneckSolver:
     ) -> BestSubset:
         """Choose the best set of k free devices; return it with its ties and certificate.
 
+        Raises InputError: ``k`` is below 1, above the number of free devices or below the number of required ones; a
+        mask has a device that the machine lacks; a required device is not free.
+
         Parameters
         ----------
         free : int
@@ -169,12 +169,6 @@ class BottleneckSolver:
         budget : int or None
             Limit of the work for the tie-break, and again for listing and counting ties, in the units of
             `default_budget`, which None stands for; ``UNLIMITED``: no limit.
-
-        Raises
-        ------
-        InputError
-            ``k`` is below 1, above the number of free devices or below the number of required ones; a mask has a device
-            that the machine lacks; a required device is not free.
         """
         free_words = self._words("free", free)
         require_words = self._words("require", require)

@@ -21,6 +21,8 @@ class DomainNodes:
     The name ranks break ties between equally good nodes. Any number of `workbench.kernels.dry_runs.DryRuns` can share
     one object. An array that is not read-only is copied.
 
+    Raises InputError: wrong dtype or shape, an index out of range, offsets that do not ascend.
+
     Parameters
     ----------
     name_rank : ndarray of shape (n,), int32
@@ -39,11 +41,6 @@ class DomainNodes:
     ----------
     n, d : int
         Number of nodes and of domains.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, an index out of range, offsets that do not ascend.
     """
 
     def __init__(

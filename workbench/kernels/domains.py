@@ -56,6 +56,8 @@ def pods_per_node(
 ) -> NDArray[np.int64]:
     """Number of pods with one given request that fit on each node in addition to the pods already there.
 
+    Raises InputError: wrong dtype or shape, a negative request, a cap outside 0..MAX_PODS_PER_NODE.
+
     Parameters
     ----------
     idle : ndarray of shape (n, r), int64
@@ -72,11 +74,6 @@ def pods_per_node(
     -------
     ndarray of shape (n,), int64
         min over the requested resources of ``idle // request``.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a negative request, a cap outside 0..MAX_PODS_PER_NODE.
     """
     idle = as_array("idle", idle, np.int64, 2)
     request = _request(request, idle.shape[1])

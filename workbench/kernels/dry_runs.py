@@ -38,6 +38,8 @@ class DryRuns:
 
     "Record" stands for the domain in which the gang's job is allocated so far; a "pass" is one fill of a domain.
 
+    Raises InputError: wrong dtype or shape, an index or amount out of range.
+
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64
@@ -94,11 +96,6 @@ class DryRuns:
     network-topology-aware; allocate action, placing tasks on a node list.
 
     An object must not be used by several threads at once.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, an index or amount out of range.
     """
 
     def __init__(

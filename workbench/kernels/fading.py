@@ -99,15 +99,12 @@ class Fading:
     ]:
         """Check rings and weights against the cluster's size; return them as arguments of a kernel's ``set_fading``.
 
+        Raises InputError: wrong dtype or shape, a number out of range.
+
         Parameters
         ----------
         n, d, r : int
             Number of nodes, domains and resources.
-
-        Raises
-        ------
-        InputError
-            Wrong dtype or shape, a number out of range.
         """
         ring = as_array("rings", self.rings.of_node, np.int32, 1)
         around = as_array("around", self.rings.around, np.int32, 2)

@@ -35,6 +35,8 @@ def fair_rates(
 ) -> NDArray[np.float64]:
     """Rate of each bundle of flows.
 
+    Raises InputError: an array of another length or type, a number out of range, or a bundle that names a link twice.
+
     Parameters
     ----------
     start : ndarray of shape (b + 1,), int64
@@ -55,11 +57,6 @@ def fair_rates(
     ndarray of shape (b,), float64
         In the unit of the capacities; infinite: nothing limits the bundle. No order of links or bundles changes the
         rates by more than rounding.
-
-    Raises
-    ------
-    InputError
-        An array of another length or type, a number out of range, or a bundle that names a link twice.
     """
     capacity = as_array("capacity", capacity, np.float64, 1)
     start = as_array("start", start, np.int64, 1)

@@ -161,6 +161,8 @@ class Filled:
 class GpuSharing:
     """Nodes whose GPUs pods share, filled pod by pod by one rule (see the module).
 
+    Raises InputError: an array of another dtype or shape, a number out of range, an unknown rule.
+
     Parameters
     ----------
     nodes : SharingNodes
@@ -175,11 +177,6 @@ class GpuSharing:
         Constants of the rule ``headroom``; others read none.
     fresh_ties : bool
         Draw among the nodes with the best score for each pod, instead of taking the first in the order of ties.
-
-    Raises
-    ------
-    InputError
-        An array of another dtype or shape, a number out of range, an unknown rule.
     """
 
     def __init__(
@@ -256,6 +253,8 @@ class GpuSharing:
     def shape(self, cpu: int, milli: int, count: int, accepts: NDArray[np.uint8] | None = None) -> int:
         """Return the number of a pod shape, for `fill`; the same number for the same shape.
 
+        Raises InputError: a number out of range.
+
         Parameters
         ----------
         cpu : int
@@ -266,11 +265,6 @@ class GpuSharing:
             Number of GPUs, 0 for none.
         accepts : ndarray of shape (n,), uint8, optional
             1 for each node that accepts the shape; None: all do.
-
-        Raises
-        ------
-        InputError
-            A number out of range.
         """
         if not 0 <= count <= MAX_GPUS or (count and not 0 < milli <= _WHOLE) or (count > 1 and milli != _WHOLE):
             got = f"{count} GPUs, {milli} thousandths of each"
@@ -294,6 +288,8 @@ class GpuSharing:
     ) -> Filled:
         """Place pods one after another; a pod that fits nowhere is left out.
 
+        Raises InputError: an array of another dtype or shape, an unknown shape.
+
         Parameters
         ----------
         shapes : ndarray of shape (p,), int32
@@ -303,11 +299,6 @@ class GpuSharing:
         uniform : ndarray of shape (p, 2), float64, optional
             Numbers from 0 up to, but not including, 1: for each pod those that choose its node and its GPU. The rule
             ``random`` reads both, fresh ties the first; others read none. None: zeros.
-
-        Raises
-        ------
-        InputError
-            An array of another dtype or shape, an unknown shape.
         """
         shapes = as_array("shapes", shapes, np.int32, 1)
         p = len(shapes)
@@ -333,6 +324,8 @@ class GpuSharing:
     def give_back(self, shape: int, node: int, gpus: int, others: NDArray[np.int64]) -> None:
         """Free what a pod placed by `fill` holds.
 
+        Raises InputError: no such shape or node.
+
         Parameters
         ----------
         shape, node : int
@@ -340,11 +333,6 @@ class GpuSharing:
             Bits of its GPUs.
         others : ndarray of shape (m,), int64
             What it holds of the other resources.
-
-        Raises
-        ------
-        InputError
-            No such shape or node.
         """
         if not (0 <= shape < len(self._shapes) and 0 <= node < self._n):
             raise InputError("no such shape or node", source="give_back", got=f"shape {shape}, node {node}")

@@ -27,6 +27,8 @@ def add_pods(
 ) -> None:
     """Add the resources and GPUs of pods to the sums of their nodes, or subtract them.
 
+    Raises InputError: wrong dtype or shape, a node out of range; nothing is changed then.
+
     Parameters
     ----------
     sign : {1, -1}
@@ -40,11 +42,6 @@ def add_pods(
         Changed in place: ``used`` grows by what ``idle`` loses.
     gpu_free : ndarray of shape (n, w), uint64
         Masks of free GPUs; changed in place.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a node out of range; nothing is changed then.
     """
     if not are_arrays(b"i1q2q2q2Q2", nodes, rows, used, idle, gpu_free):
         nodes = as_array("nodes", nodes, np.int32, 1)
@@ -71,6 +68,8 @@ def add_pods(
 def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
     """GPU masks of pods if each pod takes all free GPUs of its node and has the node to itself; else None.
 
+    Raises InputError: wrong dtype or shape.
+
     Parameters
     ----------
     nodes : ndarray of shape (p,), int32
@@ -84,11 +83,6 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
     -------
     ndarray of shape (p, w), uint64, or None
         None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape.
     """
     nodes = as_array("nodes", nodes, np.int32, 1)
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
@@ -100,6 +94,8 @@ def lowest_gpus(
     node: NDArray[np.int32], role: NDArray[np.int32], n_gpus: NDArray[np.int64], gpu_free: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], int]:
     """Choose for each pod, in the order given, the free GPUs with the lowest numbers on its node.
+
+    Raises InputError: wrong dtype or shape, a number out of range.
 
     Parameters
     ----------
@@ -118,11 +114,6 @@ def lowest_gpus(
         GPUs of each pod.
     n_nodes : int
         Nodes that provide GPUs; -1: a node has fewer free GPUs than its pods request, and ``words`` is meaningless.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a number out of range.
     """
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
     node = checked("node", node, np.int32, None, -1, gpu_free.shape[0] - 1)

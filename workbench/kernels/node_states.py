@@ -18,6 +18,8 @@ class NodeStates:
 
     A caller that passes these very arrays together with their states need not have them checked again.
 
+    Raises InputError: wrong dtype or shape, an amount out of range, or an array may still be changed.
+
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64, read-only
@@ -31,11 +33,6 @@ class NodeStates:
         First node of each state.
     index : ndarray of shape (n,), int64
         `state_of` as numpy takes indices.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, an amount out of range, or an array may still be changed.
     """
 
     def __init__(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> None:

@@ -23,6 +23,8 @@ __all__ = ["Repeated"]
 class Repeated:
     """Places one job on the present nodes any number of times; each run is undone before the call returns.
 
+    Raises InputError: a position out of range or named twice, or not one for each pod of the search.
+
     Parameters
     ----------
     search : TwoLevel
@@ -46,11 +48,6 @@ class Repeated:
     search itself, and O(shapes) for every node that changed since the last run.
 
     An object must not be used by several threads at once.
-
-    Raises
-    ------
-    InputError
-        A position out of range or named twice, or not one for each pod of the search.
     """
 
     def __init__(self, search: TwoLevel, positions: Sequence[NDArray[np.int64]], n_pods: int) -> None:
@@ -69,17 +66,14 @@ class Repeated:
     def change(self, nodes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
         """Take amounts from the idle resources of nodes, or give them back, before the next `run`.
 
+        Raises InputError: wrong dtype or shape, a node out of range, an amount beyond 2**53; then nothing has changed.
+
         Parameters
         ----------
         nodes : ndarray of shape (m,), int32
             A node may appear several times.
         rows : ndarray of shape (m, r), int64
             Amounts taken from each node in base units; negative: given back.
-
-        Raises
-        ------
-        InputError
-            Wrong dtype or shape, a node out of range, an amount beyond 2**53; then nothing has changed.
         """
         nodes, rows = as_array("nodes", nodes, np.int32, 1), as_array("rows", rows, np.int64, 2)
         check_length("rows", rows, nodes.shape[0])

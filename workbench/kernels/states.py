@@ -58,6 +58,8 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
 def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Lowest pair weight (GB/s) within each of many sets of GPUs.
 
+    Raises InputError: wrong dtype or shape, a GPU outside the machine.
+
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
@@ -69,11 +71,6 @@ def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64])
     -------
     ndarray of shape (m,), float64
         inf for sets of fewer than two GPUs.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a GPU outside the machine.
     """
     weights = _checked(pair_weight_gb_s)
     n, words = len(weights), (len(weights) + 63) // 64
@@ -96,6 +93,8 @@ def alike(
 
     The answer to a question about GPUs is then the same for all nodes of a group.
 
+    Raises InputError: wrong dtype or shape, pods outside of `wanted`.
+
     Parameters
     ----------
     matrix : ndarray of shape (m,), int32
@@ -111,11 +110,6 @@ def alike(
     -------
     list of ndarray of intp
         Nodes of each group, ascending; groups in the order of their first nodes.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, pods outside of `wanted`.
     """
     matrix, free = as_array("matrix", matrix, np.int32, 1), as_array("free", free, np.uint64, 2)
     first, count = as_array("first", first, np.int64, 1), as_array("count", count, np.int64, 1)

@@ -73,6 +73,8 @@ def deal_pods(
 ) -> SubJobPods:
     """Assign the pods of a gang to its sub-groups; pods of no sub-group form one more sub-job at the end.
 
+    Raises InputError: wrong dtype or shape, a number out of range.
+
     Parameters
     ----------
     groups : sequence of sequence of int
@@ -89,11 +91,6 @@ def deal_pods(
         Priority of each role.
     default : bool
         Keep the sub-job for the pods of no sub-group, the last one, even if it has no pods.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a number out of range.
     """
     # The kernel checks the numbers; what an array is, is told by one call more.
     if are_arrays(b"i1i1q2q1", role_of_pod, place, rows, priority):
@@ -124,6 +121,8 @@ def runs_of_queues(
 ) -> Runs:
     """Order the pods of several queues (one per sub-job) by rank, and join neighbours of one role into runs.
 
+    Raises InputError: wrong dtype or shape, a number out of range, a pod in two places.
+
     Parameters
     ----------
     start : ndarray of shape (queues + 1,), int64
@@ -145,11 +144,6 @@ def runs_of_queues(
         Role of each run.
     upto : ndarray of shape (runs,), int64
         Pods of the run's role in the queue up to the end of the run.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a number out of range, a pod in two places.
     """
     n = as_array("rank", rank, np.int64, 1).shape[0]
     rank = checked("rank", rank, np.int64, None, 0, n - 1)

@@ -82,6 +82,8 @@ def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
 def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Devices, ascending, of each of m masks that all hold the same number k of devices.
 
+    Raises InputError: masks that hold different numbers of devices.
+
     Parameters
     ----------
     rows : ndarray of shape (m, words), uint64
@@ -90,11 +92,6 @@ def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of shape (m, k), int64
-
-    Raises
-    ------
-    InputError
-        Masks that hold different numbers of devices.
     """
     words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
     sizes = np.bitwise_count(words).sum(axis=1)

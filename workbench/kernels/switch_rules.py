@@ -55,6 +55,8 @@ def place_new(
     - `FALL_BACK`, for the pods left of a common job, when every idle switch is taken whole: unhealthy shared switches,
       then healthy ones that no foundation-model job crosses, each class with few free nodes first.
 
+    Raises InputError: wrong dtype or shape, a negative number of free nodes.
+
     Parameters
     ----------
     sums : ndarray of shape (7, s), int64
@@ -76,11 +78,6 @@ def place_new(
     missing : int
         Number of pods without a node; above 0, the job cannot be placed, and the switches are those taken before the
         shortage was found.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a negative number of free nodes.
 
     Notes
     -----
@@ -108,6 +105,8 @@ def place_closest(
     one; of several pairs the one whose smaller switch is smallest; then the order of the switches. Of two switches the
     smaller is filled first.
 
+    Raises InputError: wrong dtype or shape, a negative number of free nodes.
+
     Parameters
     ----------
     allowed : ndarray of shape (s,), bool
@@ -123,11 +122,6 @@ def place_closest(
     -------
     switch, taken : ndarray of shape (0,), (1,) or (2,), int64
         The switches, and the number of pods under each; empty if the allowed switches do not hold the pods.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a negative number of free nodes.
     """
     free = as_array("free", free, np.int64, 1)
     allowed = as_array("allowed", allowed, np.bool_, 1)

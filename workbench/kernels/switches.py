@@ -45,6 +45,8 @@ def free_under_switches(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Find the nodes that no pod has to itself and that hold one more pod, and count them under each leaf switch.
 
+    Raises InputError: wrong dtype or shape, or a node without holders names a switch that does not exist.
+
     Parameters
     ----------
     holders : ndarray of shape (n,), int32
@@ -70,11 +72,6 @@ def free_under_switches(
         Whether no pod has the node to itself and one more pod fits there.
     counts : ndarray of shape (n_switches,), int64
         Number of such nodes under each switch.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, or a node without holders names a switch that does not exist.
     """
     if not are_arrays(b"q2i1q1B1Q2i1", idle, holders, request, feasible, gpu_free, node_switch):
         idle = as_array("idle", idle, np.int64, 2)
@@ -103,6 +100,8 @@ def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.b
 
     A switch is unhealthy if any pod votes so.
 
+    Raises InputError: wrong dtype or shape.
+
     Parameters
     ----------
     votes : ndarray of shape (4, s), int64
@@ -114,11 +113,6 @@ def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.b
         0 idle, 1 shared, 2 exclusive.
     unhealthy : ndarray of shape (s,), bool
         Only shared switches can be unhealthy.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape.
     """
     votes = as_array("votes", votes, np.int64, 2)
     check_length("votes", votes, 4)
@@ -137,6 +131,8 @@ def first_free(
     by_position: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Choose nodes for a job's pods under given leaf switches: of each switch the free nodes with the lowest positions.
+
+    Raises InputError: wrong dtype or shape, a number out of range, a switch with fewer free nodes than wanted.
 
     Parameters
     ----------
@@ -164,11 +160,6 @@ def first_free(
         annotations name its address), and the pods of all other switches with the same state.
     head : ndarray of shape (groups,), int64
         First of the chosen switches of each group.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a number out of range, a switch with fewer free nodes than wanted.
     """
     if not are_arrays(b"q1q1b1?1q1i1q1", chosen, wanted, says, free, start, nodes, by_position):
         chosen = as_array("chosen", chosen, np.int64, 1)
@@ -199,6 +190,8 @@ def add_jobs(
 ) -> None:
     """Add running jobs to the sums per leaf switch from which switch states are computed, or subtract them.
 
+    Raises InputError: wrong dtype or shape, no CSR offsets, a number out of range; nothing is changed then.
+
     Parameters
     ----------
     sign : {1, -1}
@@ -218,11 +211,6 @@ def add_jobs(
     sums : ndarray of shape (7, s), int64
         Sums per switch, changed in place: votes for idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING`
         jobs with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, no CSR offsets, a number out of range; nothing is changed then.
     """
     if not are_arrays(b"q1?2i1b1i1i1q2", start, counts, node, says, node_switch, holders, sums):
         start = as_array("start", start, np.int64, 1)

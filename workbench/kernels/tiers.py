@@ -23,6 +23,8 @@ VIRTUAL_TOP = -1
 class Forest:
     """The HyperNodes as a forest under one virtual top, whose number is -1.
 
+    Raises InputError: wrong dtype or shape, a parent outside -1..d-1, a cycle.
+
     Parameters
     ----------
     parent : ndarray of shape (d,), int32
@@ -30,11 +32,6 @@ class Forest:
     tier : ndarray of shape (d,), int32
         Tier of each domain, smaller is closer. Any ints: tiers may be skipped, leaves may be of different depth, and a
         parent need not have a greater tier (the LCA follows parents, never tiers).
-
-    Raises
-    ------
-    InputError
-        Wrong dtype or shape, a parent outside -1..d-1, a cycle.
 
     Notes
     -----
@@ -84,10 +81,7 @@ class Forest:
     def path(self, domain: int) -> NDArray[np.int32]:
         """Ancestors of a domain (HyperNode), itself first and its root last, int32; empty for -1, the virtual top.
 
-        Raises
-        ------
-        InputError
-            If ``domain`` is outside -1..d-1.
+        Raises InputError: if ``domain`` is outside -1..d-1.
         """
         return self._c_forest.path(self._domain("domain", domain))
 

@@ -24,6 +24,8 @@ Piece = tuple[list[int], list[int]]
 def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int, int]:
     """Divide a set of devices between two pods so that the slower pod is as fast as possible.
 
+    Raises InputError: devices outside the matrix, fewer than two, an empty pod.
+
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
@@ -37,11 +39,6 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
     -------
     first, second : int
         Masks of the two pods' devices. Ties: the lexicographically smallest set for the first pod.
-
-    Raises
-    ------
-    InputError
-        Devices outside the matrix, fewer than two, an empty pod.
 
     Notes
     -----

@@ -45,6 +45,9 @@ class AllowedSets:
     def of(n: int, sets: Iterable[Iterable[int]], modules: bool = False) -> AllowedSets:
         """Check lists of GPU numbers and make allowed sets of them.
 
+        Raises InputError: no set, an empty set, a GPU that the machine lacks or that a set has twice, a GPU in two
+        modules.
+
         Parameters
         ----------
         n : int
@@ -53,11 +56,6 @@ class AllowedSets:
             The sets, by GPU numbers.
         modules : bool
             Whether the sets are modules; a GPU in none of them is a module of its own.
-
-        Raises
-        ------
-        InputError
-            No set, an empty set, a GPU that the machine lacks or that a set has twice, a GPU in two modules.
         """
         name = "modules" if modules else "allowed"
         masks: list[int] = []
@@ -84,10 +82,7 @@ class AllowedSets:
     def of_size(self, k: int) -> list[int]:
         """Masks of all allowed sets of k GPUs.
 
-        Raises
-        ------
-        CapacityError
-            More unions of modules than can be compared.
+        Raises CapacityError: more unions of modules than can be compared.
         """
         if not self.modules:
             return [mask for mask in self.masks if mask.bit_count() == k]

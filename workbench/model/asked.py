@@ -16,14 +16,11 @@ __all__ = ["gang_of", "session_of", "snapshot_of"]
 def snapshot_of(given: object) -> ClusterSnapshot:
     """The snapshot that an argument is or has.
 
+    Raises InputError: neither.
+
     Parameters
     ----------
     given : ClusterSnapshot or Scenario
-
-    Raises
-    ------
-    InputError
-        Neither.
     """
     if isinstance(given, Scenario):
         return given.snapshot

@@ -237,6 +237,9 @@ def asked_masks(
 ) -> tuple[int, int]:
     """Check the arguments of `best_gpus` and turn the GPU lists into bit masks (bit i stands for GPU i).
 
+    Raises InputError: `k` does not fit the machine, a GPU number is out of range, or a required GPU is not free or is
+    avoided.
+
     Parameters
     ----------
     k : int
@@ -252,11 +255,6 @@ def asked_masks(
     -------
     usable, required : int
         Masks of the GPUs that may be chosen and of those that must be.
-
-    Raises
-    ------
-    InputError
-        `k` does not fit the machine, a GPU number is out of range, or a required GPU is not free or is avoided.
     """
     n = len(bandwidth)
     if not 1 <= k <= n:

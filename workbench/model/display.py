@@ -145,10 +145,7 @@ def hand_in(name: str, function: Callable[..., Any]) -> None:
 def handed_in(name: str) -> Callable[..., Any]:
     """The function that was registered under a name.
 
-    Raises
-    ------
-    TypeError
-        The package `workbench`, which registers all of them, was not imported.
+    Raises TypeError: the package `workbench`, which registers all of them, was not imported.
     """
     if name not in _functions:
         raise TypeError(f"nothing is registered for {name}; import workbench first")

@@ -76,10 +76,7 @@ def empty_extra(kind: type[E]) -> E:
 def extras_of(*extras: Extra) -> dict[type[Extra], Extra]:
     """Extras by class, for `Gang.extras`: the last one of each class; empty ones are left out.
 
-    Raises
-    ------
-    InputError
-        A value that is no `Extra`.
+    Raises InputError: a value that is no `Extra`.
     """
     for extra in extras:
         if not isinstance(extra, Extra):

@@ -57,6 +57,8 @@ def recorded_gpus(annotation: str | None) -> int | None:
 def container_environment(annotation: str, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
     """Values of NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES for one container of a pod, by variable name.
 
+    Raises InputError: the annotation cannot be read, or a container's GPU is not among the visible ones.
+
     Parameters
     ----------
     annotation : str
@@ -71,11 +73,6 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     -------
     dict of str to str
         Empty for a container without GPUs of its own.
-
-    Raises
-    ------
-    InputError
-        The annotation cannot be read, or a container's GPU is not among the visible ones.
 
     Notes
     -----

@@ -133,6 +133,9 @@ def add_shares(
     A GPU stops being wholly free when the first thousandth is taken, and becomes so again when the last one is given
     back.
 
+    Raises InputError: no such node or GPU, a share outside 1 to 1000, more thousandths than the GPU has free, or more
+    taken away than are held; nothing is changed then.
+
     Parameters
     ----------
     sign : {1, -1}
@@ -146,12 +149,6 @@ def add_shares(
         Healthy GPUs of each node; only these are taken or become free.
     restoring : bool
         Take the shares back even if the GPU is broken by now, because the pods held them before.
-
-    Raises
-    ------
-    InputError
-        No such node or GPU, a share outside 1 to 1000, more thousandths than the GPU has free, or more taken away than
-        are held; nothing is changed then.
     """
     n, width = shares.shape
     known = (nodes >= 0) & (nodes < n) & (gpus >= 0) & (gpus < width)
@@ -201,17 +198,14 @@ def shared_words(shares: Milli, like: Words) -> Words:
 def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
     """Raise an error if an array of GPU shares contradicts the GPU masks of a snapshot.
 
+    Raises InputError: another dtype or shape, a number outside 0 to 1000, or a shared GPU that counts as wholly free.
+
     Parameters
     ----------
     shares : ndarray of shape (n, g), int16
         Thousandths in use of each shared GPU.
     gpu_free, gpu_total : ndarray of shape (n, w), uint64
         Bits of the GPUs that are wholly free, and of those that a node has.
-
-    Raises
-    ------
-    InputError
-        Another dtype or shape, a number outside 0 to 1000, or a shared GPU that counts as wholly free.
     """
     n, least, most = len(gpu_total), gpu_width(gpu_total), 64 * gpu_total.shape[1]
     if shares.dtype != np.int16 or shares.ndim != 2 or len(shares) != n or not least <= shares.shape[1] <= most:

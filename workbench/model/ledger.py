@@ -292,21 +292,20 @@ class Ledger(Working):
     def take_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
         """Take shares of GPUs for pods, in addition to what `take` gives them; the arrays are kept for `rollback`.
 
+        Raises InputError: a GPU does not exist or has too few free thousandths (a GPU that is held whole has none);
+        nothing is changed then.
+
         Parameters
         ----------
         nodes, gpus, milli : ndarray of shape (p,), int32
             Node, number of the GPU there and thousandths of each share, 1 to 1000; a GPU may appear several times.
-
-        Raises
-        ------
-        InputError
-            A GPU does not exist or has too few free thousandths (a GPU that is held whole has none); nothing is changed
-            then.
         """
         self._share(_Shares(1, nodes, gpus, milli))
 
     def give_back_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
         """Free shares of GPUs; the opposite of `take_shares`. A rollback undoes it.
+
+        Raises InputError: more thousandths than are in use.
 
         Parameters
         ----------
@@ -314,11 +313,6 @@ class Ledger(Working):
             Node and GPU number of each share.
         milli : ndarray of shape (k,), int32
             Thousandths of the GPU to free.
-
-        Raises
-        ------
-        InputError
-            More thousandths than are in use.
         """
         self._share(_Shares(-1, nodes, gpus, milli))
 

@@ -25,6 +25,8 @@ _FAR = _NEAREST_FIRST.index("SYS")
 class MachineParts(Value):
     """NICs and NUMA nodes of one machine.
 
+    Raises InputError: NICs or NUMA nodes for different numbers of GPUs.
+
     Parameters
     ----------
     nics : dict of str to tuple of str
@@ -34,11 +36,6 @@ class MachineParts(Value):
         others count as farther.
     numa : tuple of str
         NUMA node of each GPU as printed; empty where the printout does not tell it.
-
-    Raises
-    ------
-    InputError
-        NICs or NUMA nodes for different numbers of GPUs.
     """
 
     nics: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)

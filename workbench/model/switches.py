@@ -95,10 +95,7 @@ class SwitchStates(Value):
     def of(cls, names: Sequence[str]) -> SwitchStates:
         """Make switch states from their names: ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
 
-        Raises
-        ------
-        InputError
-            A text is not the name of a state.
+        Raises InputError: a text is not the name of a state.
         """
         for text in names:
             if text not in _CODES:

@@ -17,6 +17,8 @@ __all__ = ["TypicalShape", "TypicalShapes"]
 class TypicalShape(Value):
     """CPU and GPUs that a typical pod requests.
 
+    Raises InputError: neither whole GPUs nor a share of one.
+
     Attributes
     ----------
     cpu_milli : int
@@ -27,11 +29,6 @@ class TypicalShape(Value):
         Number of GPUs.
     models : tuple of str
         GPU models that the pods accept, as written; empty: any.
-
-    Raises
-    ------
-    InputError
-        Neither whole GPUs nor a share of one.
     """
 
     cpu_milli: int
@@ -57,10 +54,7 @@ class TypicalShape(Value):
     def parse(cls, text: str) -> TypicalShape:
         """Read a shape as `str` writes it: ``CPU milli:GPU milli:GPUs`` and ``:MODEL|MODEL`` where models are named.
 
-        Raises
-        ------
-        InputError
-            Not of this form.
+        Raises InputError: not of this form.
         """
         cpu, _, rest = text.partition(":")
         milli, _, rest = rest.partition(":")

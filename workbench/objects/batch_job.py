@@ -63,6 +63,9 @@ class BatchJob(TopOwner):
 def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> JobSpec:
     """Read the spec of a Job of Kubernetes; parallelism is 1 if absent.
 
+    Raises InputError: a field of the wrong type, a negative number, an unknown completion mode, or an indexed Job
+    without completions.
+
     Parameters
     ----------
     spec : mapping
@@ -70,11 +73,6 @@ def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> J
         Path of `spec`.
     notes : list of Notice
         Receives a notice about a template without containers.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a negative number, an unknown completion mode, or an indexed Job without completions.
     """
     mode = get_text(spec, "completionMode", where) or "NonIndexed"
     if mode not in _MODES:
@@ -95,10 +93,7 @@ def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> J
 def read_batch_job(data: Mapping[str, Any]) -> BatchJob:
     """Read a Job of Kubernetes from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        As `read_job_spec`.
+    Raises InputError: as `read_job_spec`.
     """
     notes: list[Notice] = []
     spec, status = get_map(data, "spec", ""), get_map(data, "status", "")

@@ -44,11 +44,8 @@ class Device:
 def read_device(data: Mapping[str, Any]) -> Device:
     """Read a Device from a parsed manifest; devices that are not GPUs are left out.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies, an invalid
-        matrix, or one whose size does not follow from the largest minor number.
+    Raises InputError: a field of the wrong type, a minor number given twice or out of range, two bandwidth topologies,
+    an invalid matrix, or one whose size does not follow from the largest minor number.
     """
     spec = get_map(data, "spec", "")
     healthy, listed = [], []
@@ -152,10 +149,7 @@ def _shared_bandwidth(text: str) -> BandwidthMatrix:
 def _parse_bandwidth(text: str) -> BandwidthMatrix:
     """Parse the bandwidth matrix of a Device, a JSON list of rows in GB/s.
 
-    Raises
-    ------
-    InputError
-        Not JSON, rows of unequal length, an entry that is missing or not a bandwidth; the row is named.
+    InputError, which names the row: no JSON, rows of unequal length, an entry that is missing or not a bandwidth.
     """
     try:
         rows = json.loads(text)

@@ -98,10 +98,7 @@ def npu_names(texts: Mapping[str, str]) -> NpuNames:
 def read_device_info(data: Mapping[str, Any]) -> DeviceInfo:
     """Read the ConfigMap of a node's NPUs from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        No node in the name, no JSON under ``data.DeviceInfoCfg``, or a field of the wrong type.
+    Raises InputError: no node in the name, no JSON under ``data.DeviceInfoCfg``, or a field of the wrong type.
     """
     name = read_metadata(data, namespaced=True).name
     node = name.removeprefix(DEVICE_INFO_PREFIX)

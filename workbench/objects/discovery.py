@@ -162,10 +162,7 @@ def config_map_name(environment: Mapping[str, str]) -> tuple[str, str]:
 def read_discovery_config(data: Any) -> DiscoveryConfig:
     """Read the discovery configuration from parsed YAML; None is an empty configuration.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a source without a name, an interval that is no duration.
+    Raises InputError: a field of the wrong type, a source without a name, an interval that is no duration.
     """
     if data is None:
         return DiscoveryConfig()
@@ -222,10 +219,7 @@ def _interval(value: Any, where: str) -> float:
 def read_topology_types(config: Mapping[str, Any], where: str = "config") -> dict[str, tuple[str, ...]]:
     """Read ``networkTopologyTypes`` of the label source: for each network type its node label keys, widest first.
 
-    Raises
-    ------
-    InputError
-        Not a mapping of lists of ``{nodeLabel: key}``.
+    Raises InputError: not a mapping of lists of ``{nodeLabel: key}``.
     """
     place = child(where, "networkTopologyTypes")
     types = get_map(config, "networkTopologyTypes", where)

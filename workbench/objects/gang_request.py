@@ -47,8 +47,6 @@ class GangRequest(ABC):
 
         Parameters
         ----------
-        gangs : sequence of Gang
-            All gangs of the input.
         requests : iterable of GangRequest
             Objects of this class by namespace and name.
         """

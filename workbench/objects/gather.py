@@ -18,10 +18,7 @@ GATHER_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-spec"
 def read_gather(annotations: Mapping[str, str]) -> tuple[Gather, ...]:
     """Read Koordinator's gather rules of a gang from annotations; empty if the annotation is absent or empty.
 
-    Raises
-    ------
-    InputError
-        No JSON object, a rule without a layer, an unknown strategy, a multiple below 1.
+    Raises InputError: no JSON object, a rule without a layer, an unknown strategy, a multiple below 1.
     """
     text = annotations.get(GATHER_ANNOTATION, "")
     if not text:
@@ -53,10 +50,7 @@ GANG_GROUPS_ANNOTATION = "gang.scheduling.koordinator.sh/groups"
 def read_gang_groups(annotations: Mapping[str, str]) -> tuple[str, ...]:
     """Read the keys of the gangs of a gang group from annotations, each once; empty if the annotation is absent.
 
-    Raises
-    ------
-    InputError
-        No JSON list of ``namespace/name``.
+    Raises InputError: no JSON list of ``namespace/name``.
     """
     text = annotations.get(GANG_GROUPS_ANNOTATION, "")
     if not text:

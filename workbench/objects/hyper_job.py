@@ -108,10 +108,7 @@ class HyperJob:
 def read_hyper_job(data: Mapping[str, Any]) -> HyperJob:
     """A HyperJob from a parsed manifest in either spelling.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type. What admission checks is in `workbench.objects.admission`.
+    Raises InputError: a field of the wrong type. What admission checks is in `workbench.objects.admission`.
     """
     spec, metadata = get_map(data, "spec", ""), read_metadata(data, namespaced=True)
     members = tuple(read_members(data))
@@ -162,8 +159,6 @@ def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[
 
     Parameters
     ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob.
     name : str
         Name of the Job.
     """
@@ -176,8 +171,6 @@ def read_child_job(hyper_job: Metadata, member: ReplicatedJob, name: str) -> Job
 
     Parameters
     ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob.
     name : str
         Name of the Job.
     """

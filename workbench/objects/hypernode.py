@@ -77,16 +77,13 @@ def make_hypernode(
 def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> HyperNode:
     """Read a HyperNode from a parsed manifest; the tier may be an integer or a numeric string, and is 0 if absent.
 
+    Raises InputError: a field of the wrong type, an unknown member type, a pattern that RE2 refuses.
+
     Parameters
     ----------
     data : mapping
     keep_patterns : bool
         Keep a pattern that RE2 refuses instead of raising; such a pattern selects nothing.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type, an unknown member type, a pattern that RE2 refuses.
     """
     spec = get_map(data, "spec", "")
     return HyperNode(

@@ -97,10 +97,7 @@ def read_job(data: Mapping[str, Any]) -> Job:
     Defaults: docs/reference/volcano-jobs.md, section 3.1 (a task without a name is ``default<position>``, queue
     ``default``, minAvailable). Replicas default to 1.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type. The checks of the webhook are in `workbench.objects.admission`.
+    Raises InputError: a field of the wrong type. The checks of the webhook are in `workbench.objects.admission`.
     """
     spec = get_map(data, "spec", "")
     metadata = read_metadata(data, namespaced=True)

@@ -67,11 +67,8 @@ def _pods_of(job: JobSetEntry) -> OwnedPods:
 def read_job_set(data: Mapping[str, Any]) -> JobSet:
     """Read a JobSet from a parsed manifest; replicas of an entry are 1 if absent.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a negative number, an entry without a name or with that of another one, or more
-        than a million pods.
+    Raises InputError: a field of the wrong type, a negative number, an entry without a name or with that of another
+    one, or more than a million pods.
     """
     notes: list[Notice] = []
     spec = get_map(data, "spec", "")

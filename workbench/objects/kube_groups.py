@@ -79,10 +79,7 @@ class KubeWorkload(GangRequest):
 def read_kube_pod_group(data: Mapping[str, Any]) -> PodGroup:
     """Read a PodGroup of scheduling.k8s.io from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, not exactly one scheduling policy, more than one topology constraint.
+    Raises InputError: a field of the wrong type, not exactly one scheduling policy, more than one topology constraint.
     """
     spec = get_map(data, "spec", "")
     minimum = _minimum(spec, "minCount")
@@ -129,10 +126,7 @@ def read_composite_pod_group(data: Mapping[str, Any]) -> CompositePodGroup:
 def read_kube_workload(data: Mapping[str, Any]) -> KubeWorkload:
     """Check a Workload of scheduling.k8s.io, a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, no templates or both kinds of them, or more than eight.
+    Raises InputError: a field of the wrong type, no templates or both kinds of them, or more than eight.
     """
     spec = get_map(data, "spec", "")
     kinds = [name for name in ("podGroupTemplates", "compositePodGroupTemplates") if get_list(spec, name, "spec")]

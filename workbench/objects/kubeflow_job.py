@@ -87,11 +87,8 @@ class KubeflowJob(TopOwner):
 def read_kubeflow_job(data: Mapping[str, Any]) -> KubeflowJob:
     """Read a job of one of `KUBEFLOW_KINDS` from a parsed manifest; replicas are 1 if absent.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a negative number, no replicas at all, two types that differ in capitals only, or
-        more than a million pods.
+    Raises InputError: a field of the wrong type, a negative number, no replicas at all, two types that differ in
+    capitals only, or more than a million pods.
     """
     notes: list[Notice] = []
     kind = get_text(data, "kind", "")

@@ -70,10 +70,7 @@ class LeaderWorkerSet(TopOwner):
 def read_leader_worker_set(data: Mapping[str, Any]) -> LeaderWorkerSet:
     """Read a LeaderWorkerSet from a parsed manifest; replicas and size are 1 if absent.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, negative replicas, a size below 1, or more than a million pods.
+    Raises InputError: a field of the wrong type, negative replicas, a size below 1, or more than a million pods.
     """
     notes: list[Notice] = []
     spec = get_map(data, "spec", "")

@@ -63,10 +63,7 @@ class LevelTopology:
 def read_kueue_topology(data: Mapping[str, Any]) -> LevelTopology:
     """Read a Kueue Topology (kueue.x-k8s.io) from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        No level, a level without a label, one label twice, the host name above another level.
+    Raises InputError: no level, a level without a label, one label twice, the host name above another level.
     """
     return _topology(data, "kueue")
 
@@ -95,10 +92,8 @@ def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:
 
     The layers are followed upwards from NodeTopologyLayer; layers that are not reached are not part of the tree.
 
-    Raises
-    ------
-    InputError
-        No NodeTopologyLayer, a layer twice or inside itself, a parent that is not there, a layer without a label.
+    Raises InputError: no NodeTopologyLayer, a layer twice or inside itself, a parent that is not there, a layer without
+    a label.
     """
     spec = get_map(data, "spec", "")
     layers: dict[str, tuple[str, tuple[str, ...], str]] = {}

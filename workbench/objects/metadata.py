@@ -68,10 +68,7 @@ def is_stored(data: Mapping[str, Any]) -> bool:
 def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
     """Read the metadata of a parsed manifest; a namespaced object without a namespace is in ``default``.
 
-    Raises
-    ------
-    InputError
-        No name, or a field of the wrong type.
+    Raises InputError: no name, or a field of the wrong type.
     """
     metadata = get_map(data, "metadata", "")
     name = get_text(metadata, "name", "metadata")

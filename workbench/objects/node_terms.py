@@ -36,10 +36,7 @@ def read_node_term(term: Mapping[str, Any], where: str) -> tuple[Requirement, ..
 
     A term with a requirement that Kubernetes cannot parse, such as a value that no label can have, matches no node.
 
-    Raises
-    ------
-    InputError
-        An unknown operator or field, or a field of the wrong type.
+    Raises InputError: an unknown operator or field, or a field of the wrong type.
     """
     labels = tuple(_read(term, "matchExpressions", where, fields=False))
     names = tuple(_read(term, "matchFields", where, fields=True))

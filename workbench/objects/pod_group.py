@@ -102,10 +102,7 @@ def read_koordinator_pod_group(data: Mapping[str, Any]) -> PodGroup:
 
     The timeout of waiting pods (scheduleTimeoutSeconds) is checked and has no effect: a session takes no time.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, or a negative number.
+    Raises InputError: a field of the wrong type, or a negative number.
     """
     spec = get_map(data, "spec", "")
     for name in ("minMember", "scheduleTimeoutSeconds"):

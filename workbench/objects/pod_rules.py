@@ -27,10 +27,7 @@ _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 def read_pod_rules(spec: Mapping[str, Any], where: str) -> PodRules:
     """The rules in a pod's spec, whose path is `where`.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a weight or maxSkew out of range, or an unknown policy.
+    Raises InputError: a field of the wrong type, a weight or maxSkew out of range, or an unknown policy.
     """
     if spec.get("affinity") is None and spec.get("topologySpreadConstraints") is None:
         return NO_RULES

@@ -38,10 +38,7 @@ _EXPECTED = "a Kubernetes quantity such as 2, 500m, 4Gi or 1e3"
 def parse_quantity(text: str) -> Fraction:
     """The exact value of a Kubernetes quantity such as ``500m`` or ``4Gi``.
 
-    Raises
-    ------
-    InputError
-        The text is no quantity.
+    Raises InputError: the text is no quantity.
 
     Notes
     -----
@@ -73,17 +70,14 @@ def _base_units(resource: str, text: str) -> int:
 def to_base_units(resource: str, value: Any) -> int:
     """Convert an amount as written in a manifest to base units (docs/decisions.md, decision 11), rounding up.
 
+    Raises InputError: not a quantity, negative, or above 2^62.
+
     Parameters
     ----------
     resource : str
         ``cpu`` is counted in thousandths; everything else in ones.
     value : str, int or float
         As parsed from YAML or JSON; a number counts as its text.
-
-    Raises
-    ------
-    InputError
-        Not a quantity, negative, or above 2^62.
     """
     if type(value) is str:
         return _base_units(resource, value)
@@ -167,10 +161,8 @@ _EACH = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
 def read_duration(text: str) -> float:
     """Convert a Go duration such as ``1h30m`` to seconds; ``0`` needs no unit.
 
-    Raises
-    ------
-    InputError
-        Not of the form of Go's ``time.ParseDuration``, or 292 years and more, which its nanoseconds cannot hold.
+    Raises InputError: not of the form of Go's ``time.ParseDuration``, or 292 years and more, which its nanoseconds
+    cannot hold.
     """
     if text in ("0", "+0", "-0"):
         return 0.0

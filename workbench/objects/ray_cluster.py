@@ -106,11 +106,8 @@ class RayCluster(TopOwner):
 def read_ray_cluster(data: Mapping[str, Any]) -> RayCluster:
     """Read a RayCluster from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, a negative number, maxReplicas below minReplicas, two groups of one name, or more
-        than a million pods.
+    Raises InputError: a field of the wrong type, a negative number, maxReplicas below minReplicas, two groups of one
+    name, or more than a million pods.
     """
     notes: list[Notice] = []
     metadata = owner_metadata(data, notes)
@@ -133,10 +130,8 @@ def read_ray_cluster(data: Mapping[str, Any]) -> RayCluster:
 def read_ray_job(data: Mapping[str, Any]) -> RayCluster:
     """Read a RayJob with the RayCluster that it makes from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        As `read_ray_cluster`; no rayClusterSpec, as in a RayJob that runs on a cluster which exists already.
+    Raises InputError: as `read_ray_cluster`; no rayClusterSpec, as in a RayJob that runs on a cluster which exists
+    already.
     """
     notes: list[Notice] = []
     metadata = owner_metadata(data, notes)

@@ -30,10 +30,8 @@ _LABEL_OPERATORS = {"In", "NotIn", "Exists", "DoesNotExist"}
 def compile_pattern(pattern: str) -> Any:
     """Compile a Go regular expression; the result's method ``search`` matches anywhere in a text, as Go's MatchString.
 
-    Raises
-    ------
-    InputError
-        RE2 refuses the pattern, or it holds ``\\C``, which RE2 knows and Go does not (docs/decisions.md, decision 9).
+    Raises InputError: RE2 refuses the pattern, or it holds ``\\C``, which RE2 knows and Go does not (docs/decisions.md,
+    decision 9).
     """
     if _has_byte_escape(pattern):
         raise InputError("the pattern is no Go regular expression", got=repr(pattern), expected="no \\C")

@@ -115,10 +115,7 @@ def owner_metadata(data: Mapping[str, Any], notes: list[Notice]) -> Metadata:
 
     The beginning of the name then stands for the name, and a notice is appended to `notes`.
 
-    Raises
-    ------
-    InputError
-        Neither a name nor its beginning, or a field of the wrong type.
+    Raises InputError: neither a name nor its beginning, or a field of the wrong type.
     """
     metadata = get_map(data, "metadata", "")
     prefix = get_text(metadata, "generateName", "metadata")
@@ -133,6 +130,8 @@ def owner_metadata(data: Mapping[str, Any], notes: list[Notice]) -> Metadata:
 def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice], key: str = "template") -> PodTemplate:
     """Read the pod template of a role; without containers, as in a sketch, a notice is appended to `notes`.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     data : mapping
@@ -141,11 +140,6 @@ def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice],
         Path of `data`.
     key : str
         Name of the field.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     written = get_map(data, key, where)
     if not get_map(written, "spec", child(where, key)).get("containers"):
@@ -156,6 +150,8 @@ def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice],
 
 def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least: int = 0) -> int:
     """Read a number of pods, replicas or hosts of at least `least`.
+
+    Raises InputError: another type, fewer than `least` or more than a million.
 
     Parameters
     ----------
@@ -168,11 +164,6 @@ def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least:
     default : int
         Value where absent.
     least : int
-
-    Raises
-    ------
-    InputError
-        Another type, fewer than `least` or more than a million.
     """
     number = get_count(data, key, where, default)
     if number < least:

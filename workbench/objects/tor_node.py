@@ -117,6 +117,10 @@ def parse_tor_node(
 ) -> TorNodeTable:
     """Read the leaf switches and their servers from the key ``tor_info`` of the ConfigMap basic-tor-node-cm.
 
+    Raises InputError: no JSON; a field that is missing or of the wrong type; a server under two switches or twice under
+    one; two switches with one tor_id or tor_ip; a tor_count that is too small for a switch's servers or their
+    positions.
+
     Parameters
     ----------
     payload : str or mapping
@@ -127,12 +131,6 @@ def parse_tor_node(
         Key of the ConfigMap that contains the payload.
     level : str
         Value of tor_level, another key of the ConfigMap.
-
-    Raises
-    ------
-    InputError
-        No JSON; a field that is missing or of the wrong type; a server under two switches or twice under one; two
-        switches with one tor_id or tor_ip; a tor_count that is too small for a switch's servers or their positions.
     """
     try:
         return _table(_parsed(payload, where), where, level)

@@ -80,10 +80,8 @@ def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
 
     `where` is the key of the ConfigMap that holds the text, for error messages.
 
-    Raises
-    ------
-    InputError
-        No JSON, a field that is missing or of the wrong type, an unknown state, or a node under two switches.
+    Raises InputError: no JSON, a field that is missing or of the wrong type, an unknown state, or a node under two
+    switches.
     """
     try:
         payload = json.loads(text)

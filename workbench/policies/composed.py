@@ -59,10 +59,8 @@ class Composed(Policy):
     def with_parameters(self, **values: object) -> Self:
         """Make a policy like this one with other values of some parameters, those of the GPU part as ``gpu.NAME``.
 
-        Raises
-        ------
-        UnknownNameError, InputError
-            As `NodePolicy.with_parameters` of the node policy and of the GPU policy raise them.
+        Raises UnknownNameError, InputError: as `NodePolicy.with_parameters` of the node policy and of the GPU policy
+        raise them.
         """
         if type(self).__init__ is not Composed.__init__:
             # A derived class may keep more than its parts.
@@ -91,16 +89,7 @@ class Composed(Policy):
     ) -> Placement | Refusal:
         """Place one gang as `place` does, with answers of the GPU policy that several gangs can share.
 
-        Parameters
-        ----------
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes, and remembers the answers.
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder or None
-            Receives every candidate that is considered; must not change the answer.
-        assign : callable, optional
-            Chooses the nodes in place of the node policy, such as a session that has decided already; None: nobody.
+        `assign` chooses the nodes instead of the node policy, as a session does that has decided already; None: nobody.
         """
         check()
         if gang.jobs and assign is None:
@@ -177,8 +166,6 @@ class Composed(Policy):
 
         Parameters
         ----------
-        answer : Assignment
-            Nodes of the pods.
         gpu_words : ndarray of shape (n_pods, w), uint64, or None
             Bits of each pod's GPUs; None: no pod has any.
         warnings : tuple of Notice

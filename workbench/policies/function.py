@@ -33,10 +33,7 @@ def parameters_of(name: str, function: PlaceFunction) -> type:
 
     A parameter's type is that of its default.
 
-    Raises
-    ------
-    InputError
-        Fewer than two parameters, or a further one without a default.
+    Raises InputError: fewer than two parameters, or a further one without a default.
     """
     _, *rest = inspect.signature(function).parameters.values()
     if not rest:

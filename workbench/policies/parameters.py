@@ -92,10 +92,7 @@ class ParameterInfo:
     def read(self, value: object, owner: str) -> Any:
         """Check a value and return it as the parameter's type; text is parsed.
 
-        Raises
-        ------
-        InputError
-            Wrong type or outside the range; names the policy and the parameter.
+        Raises InputError: wrong type or outside the range; names the policy and the parameter.
         """
         expected = self.range
         try:

@@ -92,10 +92,7 @@ class Stream(Working):
     def give_back(self, placement: Placement) -> None:
         """Free the resources of a placement whose pods have ended.
 
-        Raises
-        ------
-        InputError
-            The stream does not hold the placement.
+        Raises InputError: the stream does not hold the placement.
         """
         held = self._held.pop(id(placement), None)
         if held is None:
@@ -124,16 +121,13 @@ class Stream(Working):
         A node that has failed is closed once the placements on it were given back. Pods that run there from the
         beginning stay.
 
+        Raises InputError: the node is closed already.
+
         Parameters
         ----------
         node : int
         gpus : int
             Bits of GPUs; 0: the whole node.
-
-        Raises
-        ------
-        InputError
-            The node is closed already.
         """
         if node in self._closed:
             name = self.ledger.topology.node_names[node]
@@ -155,10 +149,7 @@ class Stream(Working):
     def reopen(self, node: int) -> None:
         """Give back what `close` took from a node.
 
-        Raises
-        ------
-        InputError
-            The node is not closed.
+        Raises InputError: the node is not closed.
         """
         taken = self._closed.pop(node, None)
         if taken is None:
@@ -169,15 +160,12 @@ class Stream(Working):
     def adopt(self, placement: Placement) -> None:
         """Hold a placement that was made elsewhere: by a session, joined from others, or what a fault left of one.
 
+        Raises InputError: it is held already.
+
         Parameters
         ----------
         placement : Placement
             Its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
-
-        Raises
-        ------
-        InputError
-            It is held already.
         """
         if id(placement) in self._held:
             expected = "a placement that the stream does not hold"

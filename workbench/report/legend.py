@@ -53,8 +53,6 @@ def job_fill(job: int, colours: Sequence[JobColour], key: str) -> str:
     ----------
     job : int
         Number of the job.
-    colours : sequence of JobColour
-        Colour of each job.
     key : str
         Prefix of the SVG ids of the hatching patterns, as given to `patterns`.
     """
@@ -93,8 +91,6 @@ def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
 
     Parameters
     ----------
-    colours : sequence of JobColour
-        Colour of each job.
     tiers : iterable of int
         Tiers of the HyperNodes that have a box, smallest first.
     key : str

@@ -30,6 +30,8 @@ _OUTSIDE = re.compile(
 def network_html(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
     """Draw a small topology as an interactive network with pyvis.
 
+    Raises CapacityError: more nodes than `MAX_NODES`.
+
     Parameters
     ----------
     topology : Topology
@@ -42,11 +44,6 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
     -------
     str
         An ``<iframe srcdoc=…>`` that holds the page of `network_page`.
-
-    Raises
-    ------
-    CapacityError
-        More nodes than `MAX_NODES`.
     """
     page = network_page(topology, who, height_px)
     return (

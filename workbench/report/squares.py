@@ -79,8 +79,6 @@ def looks_of(
         Nodes of the topology.
     size : float
         Side of a square, in pixels.
-    colours : sequence of JobColour
-        Colour of each job.
     key : str
         Prefix of the SVG ids of the hatching patterns.
     """
@@ -111,8 +109,6 @@ def squares(
         Label of each square.
     size : float
         Side of a square, in pixels.
-    looks : sequence of Look
-        Appearance of each square.
     tips : bool
         Whether each square has a tool tip.
     """

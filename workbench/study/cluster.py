@@ -48,16 +48,13 @@ _QUIET = {
 def check_connection(address: str | None, workers: int | None) -> None:
     """Check what `connected` takes, before any work is done.
 
+    Raises InputError: an address of another form; `workers` beside an address, below 1, or more than four per core.
+
     Parameters
     ----------
     address : str, optional
         SCHEME://HOST:PORT; without a scheme it is TCP, as Dask has it.
     workers : int, optional
-
-    Raises
-    ------
-    InputError
-        An address of another form; `workers` beside an address, below 1, or more than four per core.
     """
     most = _PER_CORE * cores()
     if workers is not None and (address is not None or not 1 <= workers <= most):
@@ -112,15 +109,12 @@ def cores() -> int:
 def local_cluster(workers: int) -> Iterator[Any]:
     """Context manager that yields a `distributed.LocalCluster` of worker processes with one thread each.
 
+    Raises ClusterError: the worker processes could not be started.
+
     Parameters
     ----------
     workers : int
         1 or more.
-
-    Raises
-    ------
-    ClusterError
-        The worker processes could not be started.
     """
     with optional("study"):
         import dask

@@ -213,6 +213,9 @@ class StudyPlan(Value):
     def policy_of(self, name: str, workload: str, seed: int) -> Policy:
         """The policy of a run.
 
+        Raises InputError: a policy with a parameter that has to change was not made by `get_policy`, and its class has
+        no `with_parameters` of its own.
+
         Parameters
         ----------
         name : str
@@ -221,12 +224,6 @@ class StudyPlan(Value):
             A policy that judges by usual pods gets those of this workload, unless the user named others.
         seed : int
             A policy with a parameter ``seed`` gets this one.
-
-        Raises
-        ------
-        InputError
-            A policy with a parameter that has to change was not made by `get_policy`, and its class has no
-            `with_parameters` of its own.
         """
         policy, usual = self.policies[name], self.workloads[workload].usual
         if usual is not None:

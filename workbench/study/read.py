@@ -44,18 +44,15 @@ S = TypeVar("S", bound=StudyPlan)
 def read_study(path: str | Path, kind: type[S]) -> S:
     """Read a study and every file that it names.
 
+    Raises InputError: in any of the files; a name twice; a policy's parameter that is none; a network without any
+    training step, or a step without a network. The study's file and the place are named.
+
     Parameters
     ----------
     path : path
         The study's file (docs/studies.md).
     kind : type
         `StudyPlan` or a class derived from it; one of its instances is returned.
-
-    Raises
-    ------
-    InputError
-        In any of the files; a name twice; a policy's parameter that is none; a network without any training step, or a
-        step without a network. The study's file and the place are named.
     """
     file = read_study_file(path)
     source = str(path)

@@ -81,6 +81,8 @@ def simulate_case(
 ) -> dict[str, Any]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
+    Raises ClusterError: this process runs another version of the package.
+
     Parameters
     ----------
     seed : int
@@ -89,11 +91,6 @@ def simulate_case(
         `package_digest` of whoever asks.
     added : sequence of Metric
         Metrics of simulations that the user added, which the process of a worker does not know.
-
-    Raises
-    ------
-    ClusterError
-        This process runs another version of the package.
     """
     if package != package_digest():
         raise ClusterError("a worker runs another version of the workbench than this process; install the same on both")

@@ -201,10 +201,7 @@ class Draft:
     def commit(self, changes: Sequence[Change]) -> None:
         """Apply several changes to the drawing, either all or none.
 
-        Raises
-        ------
-        InputError
-            The drawing would become inconsistent; nothing has changed then.
+        Raises InputError: the drawing would become inconsistent; nothing has changed then.
         """
         self._swap(changes)
         try:

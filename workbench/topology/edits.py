@@ -237,17 +237,14 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
 def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> list[Change]:
     """Changes that set fields of several items; fields that an item's kind does not have are ignored for that item.
 
+    Raises InputError: an unknown field, or a value that the field does not take.
+
     Parameters
     ----------
     ids : sequence of int
     fields : mapping
         Values of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
         ``link_failed``, ``labels`` (both).
-
-    Raises
-    ------
-    InputError
-        An unknown field, or a value that the field does not take.
     """
     for name, value in fields.items():
         check_field(name, value)

@@ -75,16 +75,13 @@ class History:
     def do(self, label: str, changes: Sequence[Change], beside: Beside | None = None) -> tuple[Change, ...]:
         """Commit changes as one operation called `label` and return them; without changes nothing is recorded.
 
+        Raises InputError: as `Draft.commit`; then neither the drawing nor the history has changed.
+
         Parameters
         ----------
         label : str
         beside : Beside, optional
             What the operation has changed besides the drawing; it is recorded even without changes of the drawing.
-
-        Raises
-        ------
-        InputError
-            As `Draft.commit`; then neither the drawing nor the history has changed.
         """
         made = tuple(change for change in changes if change.before != change.after)
         if made or beside is not None:

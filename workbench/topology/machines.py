@@ -277,6 +277,8 @@ def with_degraded_links(
 ) -> BandwidthMatrix:
     """A copy of a bandwidth matrix in which random links are slower, as with a bad cable or a link at a lower speed.
 
+    Raises InputError: more links than pairs, or a number out of range.
+
     Parameters
     ----------
     n_links : int
@@ -287,11 +289,6 @@ def with_degraded_links(
         Random generator for the pairs and the direction; seed it for reproducible results.
     directions : {1, 2}
         Number of directions in which a link becomes slow.
-
-    Raises
-    ------
-    InputError
-        More links than pairs, or a number out of range.
     """
     rows, columns = np.triu_indices(len(matrix), 1)
     if not 0 <= n_links <= len(rows):

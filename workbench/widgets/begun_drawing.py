@@ -44,10 +44,7 @@ def begin_drawing(
 ) -> BegunDrawing:
     """Draw a topology, a cluster or a file; None: an empty drawing.
 
-    Raises
-    ------
-    InputError
-        Anything else, or a file that `workbench.load` refuses.
+    Raises InputError: anything else, or a file that `workbench.load` refuses.
     """
     objects, snapshot = _content(source)
     reached("drawing the nodes", 0, 0)

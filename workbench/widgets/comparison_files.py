@@ -19,10 +19,7 @@ __all__ = ["exported"]
 def exported(comparison: Comparison, kind: object) -> dict[str, Any]:
     """A comparison as a file for the page: name, type, and its text, or its bytes in base64.
 
-    Raises
-    ------
-    InputError
-        The kind is none of html, csv, svg and png.
+    Raises InputError: the kind is none of html, csv, svg and png.
     """
     if kind == "html":
         return {"name": "comparison.html", "type": "text/html", "text": report_html(comparison)}

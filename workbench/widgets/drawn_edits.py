@@ -27,15 +27,12 @@ def hidden_edits(edits: Sequence[Edit]) -> list[Edit]:
 def drawn_changes(draft: Draft, edits: Sequence[Edit]) -> list[Change]:
     """Changes of a drawing that make the edits of nodes among `edits`.
 
+    Raises InputError: a node that is not drawn, or one that a failed switch or link cuts off.
+
     Parameters
     ----------
     draft : Draft
         Not changed.
-
-    Raises
-    ------
-    InputError
-        A node that is not drawn, or one that a failed switch or link cuts off.
     """
     after: dict[int, Item] = {}
     new: list[Change] = []

@@ -50,8 +50,6 @@ def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnap
 
     Parameters
     ----------
-    draft : Draft
-        The drawing.
     item_id : int
         Number of the item.
     in_use : GpusInUse

@@ -14,16 +14,13 @@ __all__ = ["job_yaml"]
 def job_yaml(fields: dict[str, Any]) -> str:
     """The YAML manifest of one Volcano Job of equal pods.
 
+    Raises InputError: a field that is missing or out of range.
+
     Parameters
     ----------
     fields : dict
         ``name``; ``pods``, ``gpus``, ``cpu`` (whole numbers per job, per pod, per pod); ``mode`` (``none``, ``hard``,
         ``soft``) and ``tier`` (highest tier allowed, of a hard job).
-
-    Raises
-    ------
-    InputError
-        A field that is missing or out of range.
     """
     name = fields.get("name")
     if not isinstance(name, str) or not name:

@@ -225,10 +225,7 @@ class MatrixLoader(Panel):
     def _ask(self, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> dict[str, Any]:
         """Search for the answer to a question and store it; if that fails or is cancelled, nothing changes.
 
-        Returns
-        -------
-        dict
-            The view; or ``busy`` with the question, if the view will be sent later.
+        Returns the view; or ``busy`` with the question, if the view will be sent later.
         """
         found: list[dict[str, Any] | Exception] = []
         delivery: dict[str, str] = {}

@@ -91,10 +91,7 @@ class Question:
 
         A change that affects the answer shows the best set again.
 
-        Raises
-        ------
-        InputError
-            A value of the wrong type, or k outside the machine.
+        Raises InputError: a value of the wrong type, or k outside the machine.
         """
         n, k, symmetric = len(self.states), body.get("k", self.k), body.get("symmetric", self.symmetric)
         if type(k) is not int or not 1 <= k <= n:
@@ -116,6 +113,8 @@ class Question:
 def toggled(question: Question, gpus: Any, how: Any) -> Question:
     """The question after a click that changes the state of one or several GPUs.
 
+    Raises InputError: a GPU that the machine does not have, or an unknown kind of click.
+
     Parameters
     ----------
     gpus : list of int
@@ -124,11 +123,6 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
         Kind of click. "free" (a plain click): the GPUs become taken if all of them are free, otherwise free. "require",
         "avoid": they become required or avoided; if all of them are already, they become free. If more than k GPUs are
         required then, k becomes their number.
-
-    Raises
-    ------
-    InputError
-        A GPU that the machine does not have, or an unknown kind of click.
     """
     n = len(question.states)
     if not isinstance(gpus, list) or not gpus:
@@ -266,15 +260,12 @@ def matrix_view(
 def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
     """Text on one entry of the bandwidth matrix and on the opposite direction.
 
+    Raises InputError: no such GPU.
+
     Parameters
     ----------
     i, j : int
         GPUs, checked because they come from the page.
-
-    Raises
-    ------
-    InputError
-        No such GPU.
     """
     n = len(matrix)
     for gpu in (i, j):

@@ -52,10 +52,7 @@ class PageRequest:
 def read_request(content: Any) -> PageRequest:
     """Check the content of a message and return it as a request.
 
-    Raises
-    ------
-    InputError
-        Not an object with a whole number ``id``, a text ``type`` and an object ``body``.
+    Raises InputError: not an object with a whole number ``id``, a text ``type`` and an object ``body``.
     """
     if not isinstance(content, dict):
         raise InputError("not a request", source="widget", got=shown(content), expected="an object")
@@ -73,10 +70,7 @@ def read_request(content: Any) -> PageRequest:
 def check_texts(value: Any) -> None:
     """Raise an error if a message contains text that UTF-8 cannot encode (unpaired UTF-16 surrogates).
 
-    Raises
-    ------
-    InputError
-        A text or a key anywhere in the value cannot be encoded.
+    Raises InputError: a text or a key anywhere in the value cannot be encoded.
     """
     if isinstance(value, str):
         try:
@@ -101,6 +95,8 @@ def check_texts(value: Any) -> None:
 def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
     """Read a text argument of a request.
 
+    Raises InputError: the argument is not a text.
+
     Parameters
     ----------
     body : dict
@@ -109,11 +105,6 @@ def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
         Name of the argument.
     default : str
         Value if the argument is missing.
-
-    Raises
-    ------
-    InputError
-        The argument is not a text.
     """
     value = body.get(key)
     if value is None:

@@ -93,8 +93,6 @@ def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot,
         Name of the HyperNode, or label of the square.
     walk : PictureWalk
         The places of the picture.
-    who : Occupancy
-        The jobs on the nodes.
     """
     topology = snapshot.topology
     if kind == "hypernode":

@@ -72,6 +72,8 @@ class TriedFix:
 def try_fix(fix: JobFix, case: EditedSession, text: str, typed: Collection[str]) -> TriedFix:
     """Make the edits of jobs of a fix in their text, or in the jobs given as values.
 
+    Raises InputError: an edit cannot be made in the text.
+
     Parameters
     ----------
     case : EditedSession
@@ -80,11 +82,6 @@ def try_fix(fix: JobFix, case: EditedSession, text: str, typed: Collection[str])
         Manifests of the jobs that are typed.
     typed : collection of str
         ``namespace/name`` of each of them.
-
-    Raises
-    ------
-    InputError
-        An edit cannot be made in the text.
     """
     of_text = [edit for edit in fix.edits if _job_of(edit) in typed]
     after = case

@@ -19,8 +19,7 @@ from workbench.jobs.lifecycle.events import (
     is_task_completed,
     pending_text,
 )
-from workbench.jobs.lifecycle.kill import kill_job, kill_target
-from workbench.jobs.lifecycle.next_status import next_status
+from workbench.jobs.lifecycle.next_status import kill_job, kill_target, next_status
 from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
 from workbench.jobs.lifecycle.phases import after_work
 from workbench.jobs.lifecycle.request import (

@@ -196,14 +196,11 @@ class RoutedFabric(Value):
     def cable(self, number: int) -> Cable:
         """What a cable belongs to.
 
+        Raises InputError: there is no such cable.
+
         Parameters
         ----------
         number : int
-
-        Raises
-        ------
-        InputError
-            There is no such cable.
         """
         if 0 <= number < self.n_card_cables:
             node, rail = divmod(number, self.rails)

@@ -99,15 +99,12 @@ class SharedLinks(Working):
     def join(self, job: int, placement: Placement, step: TrainingStep) -> dict[int, StepTimes]:
         """Add a job, and return the times of all jobs whose steps it changes, its own among them.
 
+        Raises InputError: the shape of the step does not fit the placement.
+
         Parameters
         ----------
         job : int
             Number of the job; not one that is on the network.
-
-        Raises
-        ------
-        InputError
-            The shape of the step does not fit the placement.
         """
         member = _Member(placement, step)
         self._route(job, member)

@@ -126,17 +126,14 @@ def job_traffic(
     library do. Neighbouring pipeline stages send each other one half of their bytes; expert-parallel ranks send every
     other rank the same share.
 
+    Raises InputError: the shape does not multiply to the GPUs of the job.
+
     Parameters
     ----------
     job : int
         Number of the job, for the routes.
     broken : frozenset of int
         As for `RoutedFabric.paths`.
-
-    Raises
-    ------
-    InputError
-        The shape does not multiply to the GPUs of the job.
     """
     node, gpu = gpus_by_rank(placement)
     shape = step.shape

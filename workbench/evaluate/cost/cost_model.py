@@ -101,6 +101,8 @@ class CostModel:
     def cost(self, collective: str, size: float, nodes: npt.NDArray[np.int64]) -> CollectiveCost:
         """Seconds of one collective.
 
+        Raises InputError: fewer than two ranks, or a tier is crossed whose speed is not known.
+
         Parameters
         ----------
         collective : str
@@ -117,11 +119,6 @@ class CostModel:
             rank order matters; an all-to-all loads them with everything that goes out, in any order. A group has the
             share of a HyperNode's links that its GPUs are of the GPUs below. Groups that use a part of the GPUs of
             their nodes count as running side by side with others like them.
-
-        Raises
-        ------
-        InputError
-            Fewer than two ranks, or a tier is crossed whose speed is not known.
         """
         if len(nodes) < 2:
             raise InputError(
@@ -143,6 +140,8 @@ class CostModel:
     def crossed(self, nodes: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
         """Tiers of which ranks use more than one HyperNode, with the HyperNode of each rank.
 
+        Raises InputError: a crossed tier has no speed.
+
         Parameters
         ----------
         nodes : ndarray of shape (ranks,), int64
@@ -152,11 +151,6 @@ class CostModel:
         -------
         dict of int to ndarray of shape (ranks,), int64
             By tier, closest first. Other tiers need no speed.
-
-        Raises
-        ------
-        InputError
-            A crossed tier has no speed.
         """
         found = {}
         for tier, domain_of_node in self._domain_of_node.items():

@@ -28,6 +28,8 @@ _LARGE = 2**32
 def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSystem], name: str) -> Calibration:
     """Fit the parameters of every measured block, all blocks at once, by least squares on the logarithm of time.
 
+    Raises InputError: no measurement.
+
     Parameters
     ----------
     measurements : sequence of Measurement
@@ -45,11 +47,6 @@ def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSy
         where it bends: between knots it misses the fit by 3 % at most. Its values are the posterior mean of the process
         of `workbench.evaluate.cost.kriging`: smoothed, and informed by blocks that resemble the block. Nothing of a
         measurement itself is kept.
-
-    Raises
-    ------
-    InputError
-        No measurement.
     """
     if not measurements:
         raise InputError("no measurement to fit", source="measurements", expected="at least one")

@@ -181,10 +181,7 @@ class JobCost:
 def nodes_by_rank(placement: Placement) -> Longs:
     """Node of each GPU of a placed job: pods in the order of their ranks, each with its GPUs in a row.
 
-    Raises
-    ------
-    InputError
-        A pod has no node.
+    Raises InputError: a pod has no node.
     """
     if (placement.node < 0).any():
         raise InputError(
@@ -201,17 +198,14 @@ def nodes_by_rank(placement: Placement) -> Longs:
 def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel, costs: CostModel) -> JobCost:
     """Communication of one training step of a placed job.
 
+    Raises InputError: the shape does not multiply to the number of GPUs, or a tier without a speed is crossed.
+
     Parameters
     ----------
     job : str
         Name, for the result.
     nodes : ndarray of shape (GPUs,), int64
         Node of each GPU in the order of ranks, as of `nodes_by_rank`.
-
-    Raises
-    ------
-    InputError
-        The shape does not multiply to the number of GPUs, or a tier without a speed is crossed.
     """
     if shape.ranks != len(nodes):
         raise InputError(

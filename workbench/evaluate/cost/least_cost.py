@@ -19,17 +19,14 @@ __all__ = ["LeastCost"]
 class LeastCost(Policy):
     """Asks several policies, and takes the placement whose communication costs a training step least.
 
+    Raises InputError: no policy to choose among.
+
     Parameters
     ----------
     plan : CommunicationPlan
         Prices the jobs that it names, by the milliseconds per step with nothing hidden.
     among : sequence of Policy
         Ties, and jobs without a price, go to the first that places the job.
-
-    Raises
-    ------
-    InputError
-        No policy to choose among.
     """
 
     name = "least-cost"
@@ -46,10 +43,8 @@ class LeastCost(Policy):
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place a gang as the policy does whose placement costs least; refuse it as the first one does.
 
-        Raises
-        ------
-        InputError
-            The parallel shape of the job does not multiply to its GPUs, or a placement crosses a tier without a speed.
+        Raises InputError: the parallel shape of the job does not multiply to its GPUs, or a placement crosses a tier
+        without a speed.
         """
         best, least = self.among[0], float("inf")
         for policy in self.among:

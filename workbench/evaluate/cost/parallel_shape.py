@@ -131,6 +131,9 @@ class ParallelShape:
 class TrainingModel:
     """Sizes of a model and its training step on which the communication depends.
 
+    Raises InputError: a number out of range, of 1e9 at most where it is whole and 1e18 where not; more parameters in
+    experts than in the model, more layers with experts or chunks of layers than layers; the time of one pass only.
+
     Attributes
     ----------
     parameters : float
@@ -158,12 +161,6 @@ class TrainingModel:
     interleave : int
         Chunks of layers of each pipeline stage (virtual pipeline stages): they shorten the bubble, and a stage sends
         so many times as often.
-
-    Raises
-    ------
-    InputError
-        A number out of range, of 1e9 at most where it is whole and 1e18 where not; more parameters in experts than in
-        the model, more layers with experts or chunks of layers than layers; the time of one pass only.
     """
 
     parameters: float

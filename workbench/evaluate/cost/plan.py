@@ -48,10 +48,7 @@ class CommunicationPlan(Value):
     def check_speeds(self, placements: Iterable[Placement]) -> None:
         """Raise an error if a placement that has a price crosses a tier without a speed.
 
-        Raises
-        ------
-        InputError
-            The tier, and the option that gives its speed.
+        Raises InputError: the tier, and the option that gives its speed.
         """
         for placement in placements:
             if self._has_price(placement):
@@ -70,10 +67,8 @@ class CommunicationPlan(Value):
     def cost_of(self, placement: Placement) -> JobCost | None:
         """Cost of a placed job; None if its shape is not stated or a pod has no node.
 
-        Raises
-        ------
-        InputError
-            The shape does not multiply to the job's GPUs, or the job is placed across a tier without a speed.
+        Raises InputError: the shape does not multiply to the job's GPUs, or the job is placed across a tier without a
+        speed.
         """
         if not self._has_price(placement):
             return None

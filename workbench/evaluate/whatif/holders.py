@@ -95,8 +95,6 @@ def holders(
     ----------
     base : EditOutcome
         The session without edits.
-    refusal : Refusal
-        Refusal of the pending job.
     nearest : NearestMiss or None
         The HyperNode that comes closest; the gangs with pods on its nodes are listed.
     edits : sequence of Edit

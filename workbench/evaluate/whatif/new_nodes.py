@@ -21,11 +21,6 @@ def new_nodes(trials: EditTrials, refusal: Refusal) -> list[AddNodes]:
 
     The new nodes are copies of the existing node with most of what the largest pod asks for. They become members of
     the nearest HyperNodes without HyperNodes below them, or of none if the job has no constraint.
-
-    Parameters
-    ----------
-    refusal : Refusal
-        Refusal of the pending job.
     """
     case = trials.base.case
     snapshot, topology, gang = case.snapshot, case.snapshot.topology, case.gang

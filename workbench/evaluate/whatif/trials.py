@@ -49,8 +49,6 @@ class EditTrials:
 
     Parameters
     ----------
-    gangs : sequence of Gang
-        All gangs of the session.
     snapshot : ClusterSnapshot
         The cluster when the session begins.
     job : str

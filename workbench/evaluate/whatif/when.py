@@ -117,10 +117,10 @@ def earliest_starts(
 
     At every end of a gang the policy runs a session with all gangs that still wait. Gangs that start end in their turn.
 
+    Raises InputError: an annotation is no time.
+
     Parameters
     ----------
-    gangs : sequence of Gang
-        All gangs of the session.
     snapshot : ClusterSnapshot
         The cluster now.
     progress : callable, optional
@@ -130,11 +130,6 @@ def earliest_starts(
     -------
     list of EarliestStart
         In the order of the gangs. A gang that is placed at once starts in 0 seconds.
-
-    Raises
-    ------
-    InputError
-        An annotation is no time.
     """
     # What runs of a job that waits does not end before the job has run.
     own = {gang.key for gang in gangs} | {f"{gang.namespace}/{part.name}" for gang in gangs for part in gang.jobs}

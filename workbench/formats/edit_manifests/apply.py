@@ -56,6 +56,8 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Seq
     made of, such as a Job, its PodGroup and its pending pods. A manifest that changes is copied, any other is shared
     with the input.
 
+    Raises InputError: an unknown kind, or a subject that the manifests do not have; the edit is named.
+
     Parameters
     ----------
     manifests : iterable of mapping or ManifestSet
@@ -68,11 +70,6 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Seq
     -------
     list of dict
         In the order of the input; new objects come last.
-
-    Raises
-    ------
-    InputError
-        An unknown kind, or a subject that the manifests do not have; the edit is named.
     """
     held = editable(manifests)
     for edit in edits:

@@ -41,8 +41,6 @@ def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``to`` has the new tier.
     """
@@ -128,8 +126,6 @@ def change_min_available(manifests: ManifestSet, job: JobObjects, edit: Edit) ->
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``to`` has the new minimum.
     """
@@ -180,8 +176,6 @@ def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``role`` has the role's name, ``from`` and ``to`` its number of pods before and after.
     """

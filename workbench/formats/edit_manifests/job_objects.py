@@ -100,6 +100,8 @@ def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:
 
     If several objects have the name, the first kind by name with pending pods is taken, as `Scenario.gang` does.
 
+    Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
+
     Parameters
     ----------
     key : str
@@ -138,10 +140,7 @@ def _replicas_of_sets(manifests: ManifestSet, key: str) -> list[JobObjects]:
 def running_jobs(manifests: ManifestSet, key: str) -> list[JobObjects]:
     """The jobs with running pods under a key, as in `RunningPod.gang`, or the HyperJob of this name.
 
-    Raises
-    ------
-    InputError
-        No such job runs.
+    Raises InputError: no such job runs.
     """
     found = [job for job in _named(manifests, key) if job.runs]
     if not found:

@@ -20,8 +20,6 @@ def change_dependency(manifests: ManifestSet, job: JobObjects, edit: Edit) -> No
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``role`` has the task's role, ``to`` the names; without names, dependsOn is dropped.
     """
@@ -58,8 +56,6 @@ def change_priority(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``to`` has the new priority.
     """

@@ -20,17 +20,14 @@ __all__ = ["commands_beside_text", "edit_job_text"]
 def edit_job_text(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
     """The text of manifests after edits of their jobs; documents that do not change stay as they are written.
 
+    Raises InputError: the text is no YAML, or an edit cannot be made in it.
+
     Parameters
     ----------
     text : str
         YAML documents or JSON.
     edits : sequence of mapping
         As for `workbench.formats.edit_manifests.apply.apply_edits`.
-
-    Raises
-    ------
-    InputError
-        The text is no YAML, or an edit cannot be made in it.
     """
     pieces = [(piece, _manifests(piece)) for piece in split_documents(text)]
     held = ManifestSet(manifest for _, manifests in pieces for manifest in manifests)

@@ -25,8 +25,6 @@ def add_tolerations(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``to`` has the tolerations, as in the spec of a pod.
     """
@@ -57,8 +55,6 @@ def change_selector(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The key ``from`` has the requirement to drop, ``to`` the new one (None: none); each has key, operator and
         values.
@@ -102,8 +98,6 @@ def drop_affinity(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     ----------
     manifests : ManifestSet
         Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         Not read: no value is needed.
     """

@@ -82,10 +82,7 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
     the nearest node, and switches are joined as `group_switches` says; storage, management and login hosts are left
     aside, with a notice.
 
-    Raises
-    ------
-    InputError
-        No node, an edge to a missing vertex, two vertices of one kind with one name, a bad attribute.
+    Raises InputError: no node, an edge to a missing vertex, two vertices of one kind with one name, a bad attribute.
     """
     names = {vertex: str(attributes.get("name") or vertex) for vertex, attributes in graph.vertices.items()}
     for a, b in graph.edges:

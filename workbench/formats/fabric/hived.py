@@ -46,6 +46,9 @@ class _Cells:
 def read_hived(text: str, source: str) -> FabricRecords:
     """Read the HyperNodes and nodes of the physical cluster in a HiveD configuration; `source` is the file's name.
 
+    Raises InputError: an unknown cell type, a cell type inside itself, a node without an address or with the address of
+    another node, a cell below a node; the field is named.
+
     Returns
     -------
     FabricRecords
@@ -54,12 +57,6 @@ def read_hived(text: str, source: str) -> FabricRecords:
         the position in the file (``3-k80-node-0``); a cell inside another one by its parent's name and its position
         there (``…-0-1``). A cell at node level becomes a node, called by its ``cellAddress``. The node offers as many
         GPUs as the cell has leaf cells, and for each GPU the CPU and memory that ``skuTypes`` states.
-
-    Raises
-    ------
-    InputError
-        An unknown cell type, a cell type inside itself, a node without an address or with the address of another node,
-        a cell below a node; the field is named.
 
     Notes
     -----

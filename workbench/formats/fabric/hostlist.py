@@ -20,11 +20,8 @@ _SAFE = re.compile(r"[^\s,\[\]#=\"]+\Z")
 def expand_hosts(text: str) -> list[str]:
     """The host names that a Slurm host list stands for, in its order; repeated names are kept.
 
-    Raises
-    ------
-    InputError
-        Brackets that do not match, something else than numbers in them, a range that runs down, more than a million
-        names.
+    Raises InputError: brackets that do not match, something else than numbers in them, a range that runs down, more
+    than a million names.
 
     Notes
     -----

@@ -70,6 +70,9 @@ class _Fabric:
 def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     """Read the HyperNodes and nodes of a fabric from the output of ``ibnetdiscover``; `source` is the file's name.
 
+    Raises InputError: a line that begins like a switch, an adapter or a port and does not go on like one; no switch
+    with a node on it (the line of the first block is named).
+
     Returns
     -------
     FabricRecords
@@ -83,12 +86,6 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
 
         A switch's name is the one in its description, made unique by the chip (``name/L02/U1``) for modular switches,
         or its printed id where the description is the vendor's.
-
-    Raises
-    ------
-    InputError
-        A line that begins like a switch, an adapter or a port and does not go on like one; no switch with a node on it
-        (the line of the first block is named).
 
     Notes
     -----

@@ -101,11 +101,8 @@ class FabricIntake:
 
         Returns False if it is not, so that the caller reads it as manifests.
 
-        Raises
-        ------
-        InputError
-            The reader of the format refuses the text. A format that the content suggested is named, because the file
-            may be something else.
+        Raises InputError: the reader of the format refuses the text. A format that the content suggested is named,
+        because the file may be something else.
         """
         try:
             text = content.decode("utf-8-sig")
@@ -150,11 +147,8 @@ class FabricIntake:
         become the cluster's. If two files name one node, their labels are merged, and a later file takes precedence.
         With `derive`, a cluster without HyperNodes gets HyperNodes derived from other objects, such as labels of nodes.
 
-        Raises
-        ------
-        InputError
-            A HyperNode stands in two inputs, a snapshot file is combined with other objects of a cluster, or there is
-            nothing from which the format named by ``--from`` could be derived.
+        Raises InputError: a HyperNode stands in two inputs, a snapshot file is combined with other objects of a
+        cluster, or there is nothing from which the format named by ``--from`` could be derived.
         """
         whole = [records.snapshot for records in self.found if records.snapshot is not None]
         if whole:

@@ -30,17 +30,15 @@ _GPUS = "nvidia.com/gpu"
 def read_netq_graph(text: str, source: str) -> FabricRecords:
     """Read HyperNodes and nodes from NetQ's topology graph; `source` is the file's name.
 
+    Raises InputError: no devices, a link to a device that the file lacks, or two devices of one name; the field is
+    named.
+
     Returns
     -------
     FabricRecords
         Devices of type ``switch`` are switches, all others hosts, by their names. Tiers are distances from the nodes
         (`switch_ranks`), not NetQ's own, which only order the picture. Hosts that are storage, service hosts
         or fabric managers by name (`hosts_aside`) are no nodes.
-
-    Raises
-    ------
-    InputError
-        No devices, a link to a device that the file lacks, or two devices of one name; the field is named.
     """
     graph = _parse(text, source)
     if isinstance(graph, list):
@@ -135,10 +133,7 @@ def _devices(group: Mapping[str, Any], key: str, where: str = "") -> Iterator[tu
 def read_netq_inventory(text: str, source: str) -> FabricRecords:
     """Read nodes from NetQ's inventory of compute nodes, with their number of GPUs and the label `DOMAIN_LABEL`.
 
-    Raises
-    ------
-    InputError
-        A node without a name, or named twice; the field is named.
+    Raises InputError: a node without a name, or named twice; the field is named.
     """
     nodes: dict[str, Any] = {}
     unhealthy = []

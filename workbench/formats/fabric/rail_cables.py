@@ -24,6 +24,9 @@ _MOST = 1 << 12
 def read_rail_cables(text: str, source: str) -> FabricRecords:
     """Read HyperNodes and nodes from a table with the columns server and leaf, a line per cable.
 
+    Raises InputError: no such columns, an empty field, a speed that is no number, or a leaf that serves servers of two
+    groups; the line is named.
+
     Parameters
     ----------
     text, source : str
@@ -35,12 +38,6 @@ def read_rail_cables(text: str, source: str) -> FabricRecords:
         its first leaf, by length and byte order, as ``rails-<leaf>``. Of several groups a HyperNode ``spines`` of tier
         2 is above all. Servers that are no compute nodes by name (`hosts_aside`) are left aside, with a notice;
         another one names cables that are slower than most, if the table has the column speed_gb_s.
-
-    Raises
-    ------
-    InputError
-        No such columns, an empty field, a speed that is no number, or a leaf that serves servers of two groups; the
-        line is named.
 
     Notes
     -----

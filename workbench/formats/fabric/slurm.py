@@ -60,17 +60,15 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     A missing child switch becomes a dangling member, and a node under two switches that differ in other nodes an
     overlap; both are found by `workbench.topology.build` (docs/decisions.md, decision 14).
 
+    Raises InputError: a switch twice, without a name or with neither switches nor nodes; something that is no host
+    list.
+
     Parameters
     ----------
     source : str
         Name of the file in errors.
     notes : sequence of Notice
         Notices to add to the result.
-
-    Raises
-    ------
-    InputError
-        A switch twice, without a name or with neither switches nor nodes; something that is no host list.
     """
     children: dict[str, list[str]] = {}
     nodes: dict[str, list[str]] = {}
@@ -103,6 +101,8 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
 def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: str) -> FabricRecords:
     """Convert Slurm's blocks to HyperNodes: blocks become tier 1, groups of blocks by BlockSizes the tiers above.
 
+    Raises InputError: a block twice, without a name or without nodes; sizes that do not grow by a power of two.
+
     Parameters
     ----------
     blocks : sequence of SlurmBlock
@@ -112,11 +112,6 @@ def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: st
         With at most one size there is no higher level.
     source : str
         Name of the file in errors.
-
-    Raises
-    ------
-    InputError
-        A block twice, without a name or without nodes; sizes that do not grow by a power of two.
     """
     names: dict[str, list[str]] = {}
     total = 0

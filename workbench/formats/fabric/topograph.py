@@ -43,6 +43,9 @@ class _Model:
 def read_topograph(text: str, source: str) -> FabricRecords:
     """Read the HyperNodes and nodes of a topograph simulation model; `source` is the file's name.
 
+    Raises InputError: a node in two places, a switch below switches of two heights, a block under an unknown switch, a
+    bad host list; the field is named.
+
     Returns
     -------
     FabricRecords
@@ -51,12 +54,6 @@ def read_topograph(text: str, source: str) -> FabricRecords:
         switches above them, the closest winning, and `DOMAIN_LABEL`. NVLink domains are HyperNodes of their own names
         below the leaves (with ``nvlink-`` in front of a name that a switch has, too), unless they are the leaves' own
         nodes or do not fit below them: then they stay labels.
-
-    Raises
-    ------
-    InputError
-        A node in two places, a switch below switches of two heights, a block under an unknown switch, a bad host list;
-        the field is named.
 
     Notes
     -----

@@ -23,10 +23,7 @@ def read_helios(content: bytes, source: str) -> Read:
     or else the column queue. Times count from the first submission. Left out, with a notice, are jobs without GPUs and
     jobs that never started or whose end is not known. CPUs and memory are not read.
 
-    Raises
-    ------
-    InputError
-        A value that is none of its column, a number of a job given twice; the line is named.
+    Raises InputError: a value that is none of its column, a number of a job given twice; the line is named.
     """
     read = Read()
     found: list[tuple[Row, datetime]] = []

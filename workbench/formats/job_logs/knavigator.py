@@ -20,10 +20,7 @@ _MOST = 100_000
 def read_knavigator(data: Mapping[str, Any], source: str) -> Read:
     """Read the tasks SubmitObj of a test: `count` gangs of `replicas` pods each, which run for `ttl`.
 
-    Raises
-    ------
-    InputError
-        A task without these numbers; its id is named.
+    Raises InputError: a task without these numbers; its id is named.
     """
     read = Read()
     for task in data["tasks"]:

@@ -27,10 +27,7 @@ def read_kueue(data: Mapping[str, Any], source: str) -> Read:
     Queues are named ``cohort-I-cq-J``; quotas are the nominal ones, without borrowing and reclaiming. A workload that
     requires a rack is hard at tier 1, one that prefers it or is balanced over racks is soft; slices are not read.
 
-    Raises
-    ------
-    InputError
-        A field that is missing or of another type; its path is named.
+    Raises InputError: a field that is missing or of another type; its path is named.
     """
     read = Read()
     balanced = 0

@@ -35,10 +35,7 @@ def read_pai(content: bytes, source: str) -> Read:
     ends; times count from the first submission. Left out, with a notice, are jobs without GPUs and jobs with a task
     whose time is not known; tasks without GPUs are no pods. CPUs, memory and GPU types are not read.
 
-    Raises
-    ------
-    InputError
-        A value that is none of its column, a task that is there twice; the line is named.
+    Raises InputError: a value that is none of its column, a task that is there twice; the line is named.
     """
     jobs: dict[str, _PaiJob] = {}
     for row in read_table(content, source, COLUMNS):

@@ -21,10 +21,7 @@ def read_philly(content: bytes, source: str) -> Read:
 
     A job of up to 8 GPUs is one pod, a larger one as many pods of 8 as it needs. Times count from the first submission.
 
-    Raises
-    ------
-    InputError
-        A value that is none of its column; the line is named.
+    Raises InputError: a value that is none of its column; the line is named.
     """
     rows = [(row, _time(row)) for row in read_table(content, source, COLUMNS)]
     begin = min((time for _, time in rows), default=0.0)

@@ -44,10 +44,7 @@ def read_sacct(content: bytes, source: str) -> Read:
     no jobs of their own. Times count from the first submission. Left out, with a notice, are jobs without GPUs and jobs
     that never started or did not end yet. CPUs, memory and types of GPUs are not read.
 
-    Raises
-    ------
-    InputError
-        A column that is missing, a value that is none of its column; the line is named.
+    Raises InputError: a column that is missing, a value that is none of its column; the line is named.
     """
     read = Read()
     found: list[tuple[Row, datetime, float]] = []

@@ -41,10 +41,8 @@ def read_swf(content: bytes, source: str) -> Read:
     queue is ``queue-N`` by the log's queue number. Times count from the first submission. Left out, with a notice, are
     jobs without processors and jobs without a run time. Memory, users and dependences between jobs are not read.
 
-    Raises
-    ------
-    InputError
-        A line that does not hold 18 numbers, a job number given twice, a time out of range; the line is named.
+    Raises InputError: a line that does not hold 18 numbers, a job number given twice, a time out of range; the line is
+    named.
 
     Notes
     -----

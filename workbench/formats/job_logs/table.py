@@ -42,11 +42,8 @@ def read_log_table(content: bytes, source: str) -> Read:
     compute_s, shape (DPxTPxPPxCPxEP) and the GB that a rank sends, data_gb, tensor_gb, pipeline_gb, context_gb,
     expert_gb. A notice names other columns, which are not read.
 
-    Raises
-    ------
-    InputError
-        A value that is none of its column, a name given twice; the line is named. A column whose name is almost one of
-        these.
+    Raises InputError: a value that is none of its column, a name given twice; the line is named. A column whose name is
+    almost one of these.
     """
     read = Read()
     names: set[str] = set()

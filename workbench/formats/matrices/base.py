@@ -141,6 +141,8 @@ class Grid:
 def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Pattern[str], arrow: str = "") -> Grid:
     """Read the rows of a printed table below its header.
 
+    Raises InputError: a row or a cell is missing: the table is cut off; its line is named.
+
     Parameters
     ----------
     header : int
@@ -151,11 +153,6 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
         Names of the columns and rows that are devices; others (NICs, processors) are read and ignored.
     arrow : str
         A word between a row's name and its cells.
-
-    Raises
-    ------
-    InputError
-        A row or a cell is missing: the table is cut off; its line is named.
     """
     lines.mark(header)
     if len(set(columns)) != len(columns):
@@ -243,6 +240,8 @@ def types_matrix(
 ) -> BandwidthMatrix:
     """Convert a table of link types to a bandwidth matrix, using the table of link speeds.
 
+    Raises InputError: a type that the table of link speeds does not have; its place is named.
+
     Parameters
     ----------
     source : str
@@ -252,11 +251,6 @@ def types_matrix(
         link gets the staging speed and is flagged.
     code : str
         Code of the notice on pairs without a direct link.
-
-    Raises
-    ------
-    InputError
-        A type that the table of link speeds does not have; its place is named.
     """
     n = len(grid.labels)
     gb_s = np.zeros((n, n))

@@ -37,6 +37,8 @@ def gpus_of(
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
     """Reduce a matrix of hwloc objects to the GPUs (``OSDev`` objects) and convert it from MB/s to GB/s.
 
+    Raises InputError: no object is a GPU.
+
     Parameters
     ----------
     objects : sequence of str
@@ -52,11 +54,6 @@ def gpus_of(
         Bandwidths in GB/s between the g objects that are GPUs.
     names : tuple of str
         Names of these objects, in the order of the rows.
-
-    Raises
-    ------
-    InputError
-        No object is a GPU.
     """
     gpus = [i for i, name in enumerate(objects) if name.startswith("OSDev") or ":" not in name]
     if not gpus:

@@ -84,15 +84,13 @@ def default_link_speeds() -> LinkSpeeds:
 def read_link_speeds(path: str | Path) -> LinkSpeeds:
     """Read a user's table of link speeds; types that it does not list are taken from `default_link_speeds`.
 
+    Raises InputError: a column missing, a speed that is no number above 0 (STAGING: of at least 0), a type twice; with
+    its line.
+
     Parameters
     ----------
     path : str or Path
         CSV with the columns ``type``, ``gb_s`` and ``per`` (``link`` or ``pair``); others are for people.
-
-    Raises
-    ------
-    InputError
-        A column missing, a speed that is no number above 0 (STAGING: of at least 0), a type twice; with its line.
     """
     try:
         text = read_bytes(path, MAX_SETTINGS).decode("utf-8-sig")

@@ -20,11 +20,8 @@ _EXPECTED = "a finite number >= 0, in GB/s"
 def read_table(text: str, source: str) -> BandwidthMatrix:
     """Read a GPU bandwidth matrix in GB/s from a plain table; lines that begin with ``#`` are comments.
 
-    Raises
-    ------
-    InputError
-        A first row that is mostly words; not square, an entry missing, negative, NaN or no number, rows and columns
-        named differently; with the place.
+    Raises InputError: a first row that is mostly words; not square, an entry missing, negative, NaN or no number, rows
+    and columns named differently; with the place.
     """
     header: list[str] = []
     labels: list[str] = []

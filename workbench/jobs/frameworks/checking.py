@@ -20,11 +20,8 @@ def check_plugins(spec: Mapping[str, Any]) -> None:
 
     `spec` is the Job's.
 
-    Raises
-    ------
-    InputError
-        A plugin that does not exist, an argument that its plugin does not know, that lacks its value or has an
-        impossible one, or that ends the parsing and is therefore never read; the path is named.
+    Raises InputError: a plugin that does not exist, an argument that its plugin does not know, that lacks its value or
+    has an impossible one, or that ends the parsing and is therefore never read; the path is named.
     """
     plugins = get_map(spec, "plugins", "spec")
     for name in plugins:

@@ -66,6 +66,8 @@ def flags_of(name: str) -> tuple[Flag, ...]:
 def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
     """The pod after all plugins of its Job have changed it, as when the Job controller creates it.
 
+    Raises InputError: a name that no plugin has, or a pod that a plugin cannot serve.
+
     Parameters
     ----------
     pod : mapping
@@ -74,11 +76,6 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
     job : mapping
     plugins : mapping of str to sequence of str
         Usually ``spec.plugins``.
-
-    Raises
-    ------
-    InputError
-        A name that no plugin has, or a pod that a plugin cannot serve.
     """
     calls = list(_calls(job, plugins))
     upstream = [(plugin.inject, plugin, call) for plugin, call in calls]

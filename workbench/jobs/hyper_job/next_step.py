@@ -46,6 +46,8 @@ class HyperStep:
 def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> HyperStep:
     """Decide what volcano-global's HyperJob controller would write in its next step for one HyperJob.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     hyper_job : mapping
@@ -57,11 +59,6 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
     -------
     HyperStep
         A pure function: nothing is written. For a HyperJob that is being deleted nothing is done.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
 
     Notes
     -----

@@ -19,8 +19,6 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
     ----------
     task : Task
         The task whose pods would be created.
-    pods : iterable of PodState
-        Existing pods of the Job.
     """
     if task.depends_on is None:
         return True

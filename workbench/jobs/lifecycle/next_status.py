@@ -1,18 +1,24 @@
-"""`next_status`: one step of the Job controller, from the observed state and an event to the new status and actions."""
+"""`next_status`: one step of the Job controller, from the observed state and an event to the new status and actions.
+
+Killing is a step, too: of all pods of a Job, or those of one task, one pod or one partition.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.jobs.lifecycle.kill import kill_job, kill_target
-from workbench.jobs.lifecycle.observed import Observed
+from workbench.jobs.lifecycle.counts import counted
+from workbench.jobs.lifecycle.observed import Observed, PodState
 from workbench.jobs.lifecycle.phases import after_work, keeps_finished, work_of
 from workbench.jobs.lifecycle.request import (
     Action,
     Delayed,
+    DeletePod,
+    DeletePodGroup,
     JobRequest,
+    RunHooks,
     after_action,
     after_event,
     answer_to,
@@ -22,7 +28,7 @@ from workbench.jobs.lifecycle.sync import sync_job
 from workbench.objects.job import Job, read_job
 from workbench.objects.job_status import JobStatus
 
-__all__ = ["NextStep", "next_status"]
+__all__ = ["NextStep", "kill_job", "kill_target", "next_status"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class NextStep:
 def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequest | str) -> NextStep:
     """Decide what Volcano's Job controller does when an event reaches it.
 
+    Raises InputError: the manifest has a field of the wrong type.
+
     Parameters
     ----------
     job : Job or mapping
@@ -62,11 +70,6 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
     NextStep
         The new status, the actions to carry out, and the actions that wait. A pure function: the same arguments give
         the same answer, and nothing is carried out.
-
-    Raises
-    ------
-    InputError
-        The manifest has a field of the wrong type.
 
     Examples
     --------
@@ -99,3 +102,50 @@ def _executed(job: Job, observed: Observed, action: str, request: JobRequest) ->
     else:
         status, actions = kill_job(job, observed, keeps_finished(job, observed.status, action))
     return after_work(job, action, status, observed.now), actions
+
+
+def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStatus, tuple[Action, ...]]:
+    """Kill a whole Job: its pods, except finished ones if `keep_finished`, and its PodGroup.
+
+    Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
+
+    Parameters
+    ----------
+    keep_finished : bool
+        Spare pods that succeeded or failed.
+    """
+    doomed = [pod for pod in observed.pods if not (keep_finished and pod.phase in ("Succeeded", "Failed"))]
+    terminating = [pod for pod in observed.pods if pod.terminating]
+    victims = [pod for pod in doomed if not pod.terminating]
+    status = counted(job, observed.status, (), len(terminating) + len(victims))
+    return replace(status, version=status.version + 1), (*_deletions(victims), RunHooks("delete"), DeletePodGroup())
+
+
+def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) -> tuple[JobStatus, tuple[Action, ...]]:
+    """Kill all pods, finished or not, of the task, pod or partition that is to be restarted.
+
+    The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
+    too, so that objects that plugins made for the whole Job are made again (docs/reference/volcano-jobs.md, section 7).
+
+    Parameters
+    ----------
+    action : str
+        RestartTask, RestartPod or RestartPartition.
+    request : JobRequest
+        Request that names the task, pod or partition.
+    """
+    targets = [pod for pod in observed.pods if _concerns(action, request, pod)]
+    victims = [pod for pod in targets if not pod.terminating]
+    return counted(job, observed.status, (), len(targets)), (*_deletions(victims), RunHooks("delete"))
+
+
+def _concerns(action: str, request: JobRequest, pod: PodState) -> bool:
+    if pod.task != request.task:
+        return False
+    if action == "RestartPod":
+        return pod.name == request.pod
+    return action == "RestartTask" or (pod.partition == request.partition and bool(request.partition))
+
+
+def _deletions(pods: list[PodState]) -> tuple[Action, ...]:
+    return tuple(DeletePod(pod.name) for pod in pods)

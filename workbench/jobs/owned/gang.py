@@ -62,8 +62,6 @@ def owned_gangs(
         Its existing pods, in any state.
     groups : mapping of str to PodGroup
         PodGroups by ``namespace/name``.
-    priorities : Priorities
-        The cluster's PriorityClasses.
     """
     plans = {plan.name: plan for plan in planned_gangs(owner, pods)}
     for name, mine in pods_by_gang(owner, pods).items():

@@ -72,6 +72,8 @@ def hyper_job_findings(
 ) -> list[Fault]:
     """Everything that admission does not accept in a new HyperJob: first the schema, then our own checks.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     data : mapping
@@ -84,11 +86,6 @@ def hyper_job_findings(
         Also make the checks beyond the schema, which no release of Volcano makes.
     own_plugins : bool
         Accept the Job plugins that only this project has.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     if errors := topology_errors(data, Release.V1_15):
         return [Fault(error.partition(": ")[0], error, by_schema=True) for error in errors]

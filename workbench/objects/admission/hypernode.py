@@ -38,10 +38,7 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
 
     `data` is the parsed manifest.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
+    Raises InputError: a field of the wrong type.
     """
     layers: list[Callable[[Mapping[str, Any], Release], str]] = [hypernode_schema, hypernode_policy, hypernode_webhook]
     return next(filter(None, (layer(data, release) for layer in layers)), "")

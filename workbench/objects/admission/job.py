@@ -41,6 +41,8 @@ def job_findings(
 ) -> list[Fault]:
     """Violations that the API server and Volcano's webhook report for a new Volcano Job, in their order.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     data : mapping
@@ -60,11 +62,6 @@ def job_findings(
     -----
     Negative counts are refused by the schema, with the API server's text, which stands first. A duplicated task name
     ends the walk over tasks: later ones are neither checked nor counted.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     job, spec = read_job(data), get_map(data, "spec", "")
     found = list(_negative_counts(job))

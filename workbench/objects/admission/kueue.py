@@ -51,10 +51,7 @@ def is_kueue_kind(data: Mapping[str, Any]) -> bool:
 def kueue_findings(data: Mapping[str, Any]) -> list[Fault]:
     """Violations for which a cluster with Kueue refuses a new object of one of `KUEUE_KINDS`, in Kueue's words.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
+    Raises InputError: a field of the wrong type.
     """
     spec = get_map(data, "spec", "")
     match data.get("kind"):
@@ -69,15 +66,12 @@ def kueue_findings(data: Mapping[str, Any]) -> list[Fault]:
 def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Fault]:
     """Violations for which a cluster with Kueue refuses a change of an object of one of `KUEUE_KINDS`.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     before, after : mapping
         The manifest before and after the change.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     found = kueue_findings(after)
     old, new = get_map(before, "spec", ""), get_map(after, "spec", "")

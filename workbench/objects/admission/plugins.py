@@ -51,6 +51,8 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
 def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]:
     """Violations for plugins in a Job's spec.plugins that do not exist.
 
+    Raises InputError: a plugin's arguments are not a list of strings.
+
     Parameters
     ----------
     spec : mapping
@@ -58,11 +60,6 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
         The manifest as `read_job` reads it.
     own : bool
         Whether to accept plugins that only this project has.
-
-    Raises
-    ------
-    InputError
-        A plugin's arguments are not a list of strings.
     """
     plugins = get_map(spec, "plugins", "spec")
     for name in plugins:

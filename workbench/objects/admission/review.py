@@ -119,6 +119,8 @@ def review(
 ) -> Verdict:
     """Check whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
 
+    Raises InputError: a field of the wrong type.
+
     Parameters
     ----------
     data : mapping
@@ -129,11 +131,6 @@ def review(
     strict : bool
         Refuse fields that the kind does not have, as the API server does for kubectl; otherwise they are warnings, as
         for a program, and have no effect.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
     """
     if is_kueue_kind(data):
         return _kueue_object(data)
@@ -213,10 +210,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
     Of top owners (`TOP_OWNERS`) the annotations of Kueue on their pod templates are checked.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type.
+    Raises InputError: a field of the wrong type.
     """
     if (read := top_owner_reader(data)) is not None:
         return "; ".join(one.text for one in owner_annotation_faults(read(data)))

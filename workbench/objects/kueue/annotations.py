@@ -49,10 +49,7 @@ def as_int32(text: str) -> int | None:
 def read_layers(text: str) -> tuple[SliceLayer, ...]:
     """Read the JSON list of the constraints annotation.
 
-    Raises
-    ------
-    ValueError
-        The text is no JSON list of objects with a text ``topology`` and a 32-bit integer ``size``.
+    Raises ValueError: the text is no JSON list of objects with a text ``topology`` and a 32-bit integer ``size``.
     """
     try:
         rows = json.loads(text, parse_constant=_no_number)
@@ -106,6 +103,8 @@ def topology_request(
 
     Of required, preferred and unconstrained the first one that is there counts.
 
+    Raises InputError: an annotation that cannot be read, in Kueue's words.
+
     Parameters
     ----------
     annotations : mapping of str to str
@@ -118,11 +117,6 @@ def topology_request(
         Number of replicated jobs.
     layers_allowed : bool
         Whether the constraints annotation is read (feature gate TASMultiLayerTopology).
-
-    Raises
-    ------
-    InputError
-        An annotation that cannot be read, in Kueue's words.
     """
     required, preferred, unconstrained = _level(annotations)
     slices = _slices(annotations, layers_allowed)

@@ -15,17 +15,14 @@ __all__ = ["read_assignment"]
 def read_assignment(data: Mapping[str, Any], path: str) -> TopologyAssignment:
     """Read a topologyAssignment.
 
+    Raises InputError: a field of the wrong type, or lists of other lengths than the levels or the number of domains.
+
     Parameters
     ----------
     data : mapping
         The parsed field.
     path : str
         Its path, for error messages.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type, or lists of other lengths than the levels or the number of domains.
     """
     levels = _texts(data, "levels", path)
     domains: list[tuple[tuple[str, ...], int]] = []

@@ -145,11 +145,8 @@ def read_resource_flavor(data: Mapping[str, Any]) -> FlavorPart:
 def read_cluster_queue(data: Mapping[str, Any]) -> ClusterQueuePart:
     """Read a ClusterQueue from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        A field of the wrong type, an unknown policy, a resource in two groups, or a flavor without quota for a resource
-        that its group covers.
+    Raises InputError: a field of the wrong type, an unknown policy, a resource in two groups, or a flavor without quota
+    for a resource that its group covers.
     """
     metadata = read_metadata(data, namespaced=False)
     spec = get_map(data, "spec", "")

@@ -111,10 +111,7 @@ class KueueWorkload(GangRequest, ClusterPart):
 def read_workload_object(data: Mapping[str, Any]) -> KueueWorkload:
     """Read a Workload from a parsed manifest.
 
-    Raises
-    ------
-    InputError
-        No pod set, two of one name, or a field of the wrong type.
+    Raises InputError: no pod set, two of one name, or a field of the wrong type.
     """
     metadata = read_metadata(data, namespaced=True)
     spec, status = get_map(data, "spec", ""), get_map(data, "status", "")

@@ -104,15 +104,12 @@ def served_version(kind: str) -> str:
 def json_schema_of(kind: str) -> Schema:
     """The JSON Schema of a kind, for editors: unknown fields are refused, in pod templates too.
 
+    Raises UnknownNameError: there is no schema of this kind.
+
     Parameters
     ----------
     kind : str
         One of `SCHEMA_KINDS`.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no schema of this kind.
     """
     served = _served(kind)
     definitions: dict[str, Schema] = {}
@@ -193,15 +190,12 @@ def _with_rules(schema: Schema, name: str, key: str) -> Schema:
 def crd_of(kind: str) -> Schema:
     """The CustomResourceDefinition of a kind, with a structural schema; pod templates are accepted as they are.
 
+    Raises UnknownNameError: there is no schema of this kind.
+
     Parameters
     ----------
     kind : str
         One of `SCHEMA_KINDS`.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no schema of this kind.
     """
     served = _served(kind)
     root = _structural_type(kind)

@@ -40,10 +40,7 @@ class GpuModels:
     def of(cls, snapshot: ClusterSnapshot, label: str) -> GpuModels:
         """Read the models of the nodes of a snapshot.
 
-        Raises
-        ------
-        InputError
-            More than 64 models.
+        Raises InputError: more than 64 models.
         """
         codes, values = snapshot.labels.columns.get(label, (np.full(snapshot.n_nodes, -1, dtype=np.int32), ()))
         without = bool((codes < 0).any())
@@ -140,10 +137,7 @@ def kinds_of(ledger: Ledger) -> Ints:
     Counted are the running pods of the ledger's snapshot and those that the ledger's log remembers. How many pods share
     GPUs of a node does not matter: it is at least 1 if some do.
 
-    Raises
-    ------
-    InputError
-        A machine with more than 64 GPUs.
+    Raises InputError: a machine with more than 64 GPUs.
     """
     snapshot = ledger.snapshot
     width = max(int(_highest_bits(snapshot.gpu_total).max(initial=0)), 1)

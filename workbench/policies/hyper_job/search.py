@@ -210,14 +210,7 @@ class Search:
     def _around(self, tier: int, roomy: Sequence[int], free: Ints) -> list[tuple[tuple[int, ...], int]]:
         """HyperNodes that may be around all Jobs, best first, each with its key; the number of Jobs is an upper bound.
 
-        Parameters
-        ----------
-        tier : int
-            Tier of the Jobs' HyperNodes.
-        roomy : sequence of int
-            HyperNodes with room for some Job.
-        free : ndarray of int32
-            Free HyperNodes of the tier.
+        `tier`: that of the Jobs' HyperNodes. `roomy`: HyperNodes with room for some Job. `free`: free ones of the tier.
         """
         topology = self.topology
         place, end = topology.preorder

@@ -67,8 +67,6 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
 
     Parameters
     ----------
-    switches : Switches
-        Free nodes under each switch.
     plan : Plan
         The chosen switches and the number of pods under each.
     marks : ndarray of shape (c,), int8

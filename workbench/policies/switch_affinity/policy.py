@@ -110,8 +110,6 @@ class _Affinity(NodePolicy):
 
         Parameters
         ----------
-        switches : Switches
-            Free nodes under each switch.
         book : SwitchBook
             States of the switches in the ledger.
         """
@@ -244,14 +242,8 @@ class SwitchAffinity(_Affinity):
 def _as_before(switches: Switches, job: SwitchJob, book: SwitchBook, key: str) -> Switches:
     """The switches with the states that they had before a fault: the job's lost pods vote as they did.
 
-    A restart of a whole job leaves none of its pods, and a switch must not lose the job's state by that.
-
-    Parameters
-    ----------
-    book : SwitchBook
-        States of the switches in the ledger; not changed.
-    key : str
-        ``namespace/name`` of the job.
+    A restart of a whole job leaves none of its pods, and a switch must not lose the job's state by that. `book` is not
+    changed; `key` is the ``namespace/name`` of the job.
     """
     if job.votes is None:
         return switches

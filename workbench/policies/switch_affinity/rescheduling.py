@@ -59,8 +59,6 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
 
     Parameters
     ----------
-    switches : Switches
-        Free nodes under each switch.
     damage : Damage
         Losses of the job: pods without a node, surviving pods, switches used before.
     max_shared : int

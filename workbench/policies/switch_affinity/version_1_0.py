@@ -146,8 +146,6 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
 
     Parameters
     ----------
-    switches : Switches
-        Free nodes under each switch.
     kind : {"foundation", "padding", "common"}
         Kind of the job; a padding job gets no replacement.
     n_pods : int

@@ -36,6 +36,8 @@ def discover_label(
 ) -> DiscoveryResult:
     """Make HyperNodes from the labels of a cluster's nodes, as Volcano's label discovery source does.
 
+    Raises InputError: no free name: all twenty names that a label pair may take are in use.
+
     Parameters
     ----------
     types : mapping of str to sequence of str
@@ -52,11 +54,6 @@ def discover_label(
     DiscoveryResult
         By tier, label key and value. A type that Volcano drops (a name of more than 20 bytes, a label twice) is in
         the notes. `tier_name` is the label key; Volcano 1.13 does not know that field and drops it.
-
-    Raises
-    ------
-    InputError
-        No free name: all twenty names that a label pair may take are in use.
 
     Notes
     -----

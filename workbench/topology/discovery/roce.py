@@ -43,11 +43,8 @@ class RoceLink:
 def read_roce_links(data: Any) -> list[RoceLink]:
     """Read the links in a parsed document ``{"version": 1, "links": [...]}``, in its order.
 
-    Raises
-    ------
-    InputError
-        Another version, a field of the wrong type, a link that is not node and leaf or leaf and spine, a node whose
-        name no Kubernetes node can have, one name in two roles.
+    Raises InputError: another version, a field of the wrong type, a link that is not node and leaf or leaf and spine, a
+    node whose name no Kubernetes node can have, one name in two roles.
     """
     if type(data) is not dict:
         raise wrong("the document", data, "a mapping with version and links")

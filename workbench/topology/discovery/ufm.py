@@ -40,10 +40,7 @@ class UfmPort:
 def read_ufm_ports(data: Any) -> list[UfmPort]:
     """Read the ports of UFM's parsed answer, in order; as in Go, null is an empty list and a null port an empty one.
 
-    Raises
-    ------
-    InputError
-        No list, a row that is no mapping, a field of the wrong type.
+    Raises InputError: no list, a row that is no mapping, a field of the wrong type.
     """
     if data is None:
         return []

@@ -33,17 +33,14 @@ RULES: tuple[Rule, ...] = tuple(
 def choose_rules(only: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
     """Choose lint rules by id or code; the result is in order of the codes.
 
+    Raises UnknownNameError: no rule has that id or code.
+
     Parameters
     ----------
     only : iterable of str
         Ids or codes; none: all.
     ignore : iterable of str
         Ids or codes to leave out, also of those in `only`.
-
-    Raises
-    ------
-    UnknownNameError
-        No rule has that id or code.
     """
     only, ignore = set(only), set(ignore)
     known = {name for rule in RULES for name in (rule.id, rule.code)}

@@ -33,8 +33,6 @@ class SearchExplainer:
 
     Parameters
     ----------
-    asked : SearchQuery
-        The job and its limits.
     tell_first_pod : callable
         Records how nodes score for the first pod of a sub-job.
     first : bool

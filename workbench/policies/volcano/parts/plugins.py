@@ -109,10 +109,7 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
     The weights of a plugin that is missing, or whose node order is off, are 0. A negative weight counts as 0, which
     `config_warnings` reports.
 
-    Raises
-    ------
-    InputError
-        A weight above the largest one allowed; names the configuration, the plugin and the argument.
+    Raises InputError: a weight above the largest one allowed; names the configuration, the plugin and the argument.
     """
     _check_weights(config, release)
     nodeorder = _ordering(config, "nodeorder")
@@ -138,10 +135,8 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
 def node_scores(config: SchedulerConfig, parameters: Mapping[str, Any]) -> tuple[NodeScore, ...]:
     """Make the node scores of `NODE_SCORES` that a configuration and a policy's parameters turn on.
 
-    Raises
-    ------
-    InputError
-        An argument with a value that its plugin does not accept; names the configuration, the plugin and the argument.
+    Raises InputError: an argument with a value that its plugin does not accept; names the configuration, the plugin and
+    the argument.
     """
     found = []
     for part in NODE_SCORES:

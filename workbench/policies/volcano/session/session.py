@@ -429,16 +429,8 @@ class Session:
     ) -> tuple[Notice, ...]:
         """Notices about each resource of which a queue may hold too little for some pods of a gang.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (roles, r), int64
-            Request of one pod of each role.
-        counts : sequence of int
-            Pods of each role.
-        whose : str
-            Who asks for the amount, with the verb.
-        rest : str, optional
-            End of the sentence instead.
+        `rows`, int64 (roles, r), is the request of one pod of each role; `counts` the pods of each. `whose` says who
+        asks for the amount, with the verb; `rest` is the end of the sentence instead.
         """
         asked = np.asarray(counts, dtype=np.int64) @ rows
         return tuple(

@@ -41,8 +41,6 @@ def compiled_search(
 
     Parameters
     ----------
-    asked : SearchQuery
-        The gang.
     context : FillContext
         The nodes and the weights of the node scores.
     seen : ScoredNodes

@@ -53,8 +53,6 @@ class SearchExplainers(NodeExplainer, Protocol):
 
         Parameters
         ----------
-        asked : SearchQuery
-            The job and its limits.
         tell_first_pod : callable
             As `TellFirstPod`.
         first : bool

@@ -25,11 +25,6 @@ __all__ = ["common_hypernode", "join", "records_at_open", "records_to_keep", "re
 def records_at_open(gang: Gang, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
     """HyperNodes in which the sub-jobs and the job are allocated when a session opens (their records).
 
-    Parameters
-    ----------
-    subs : SubJobs
-        The gang's sub-jobs.
-
     Returns
     -------
     records : list of int

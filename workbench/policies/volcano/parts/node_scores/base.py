@@ -43,6 +43,8 @@ class NodeScore(ABC):
     def of(cls, settings: Mapping[str, Any]) -> Self | None:
         """Make the score part from its settings; called once, when a policy is made.
 
+        Raises InputError: a value that the plugin does not accept; the error's `where` is the argument.
+
         Parameters
         ----------
         settings : mapping of str to object
@@ -53,11 +55,6 @@ class NodeScore(ABC):
         -------
         NodeScore or None
             None if every node scores 0.
-
-        Raises
-        ------
-        InputError
-            A value that the plugin does not accept; the error's `where` is the argument.
         """
 
     @abstractmethod
