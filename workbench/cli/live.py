@@ -17,7 +17,7 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.cluster.waiting import Said
     from workbench.evaluate.audit import Audit
-    from workbench.formats.recorded_moment import Session
+    from workbench.formats.recorded_moment import RecordedSession
 
 __all__ = ["live_app"]
 
@@ -294,7 +294,7 @@ def _taken(context: str | None, kubeconfig: Path | None, timeout: float, anonymi
     return found.to_json()
 
 
-def _twin_of(session: Session) -> str:
+def _twin_of(session: RecordedSession) -> str:
     """The policy that stands for the scheduler of a session."""
     from workbench.policies import list_policies
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.formats.recorded_moment import Json, RecordedMoment, Session, container, created, read_items
+from workbench.formats.recorded_moment import Json, RecordedMoment, RecordedSession, container, created, read_items
 
 __all__ = ["KUBE_PARTS", "KubeSession"]
 
@@ -23,7 +23,7 @@ _STEP_S = 1_000
 
 
 @dataclass(frozen=True)
-class KubeSession(Session):
+class KubeSession(RecordedSession):
     """Pods and groups that arrived one after another at kube-scheduler.
 
     Attributes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from workbench.formats.recorded_moment import Json, RecordedMoment, Session, container, created, read_items
+from workbench.formats.recorded_moment import Json, RecordedMoment, RecordedSession, container, created, read_items
 from workbench.model.gang import Gang
 from workbench.model.labels import HOSTNAME_LABEL
 
@@ -30,7 +30,7 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True)
-class KueueSession(Session):
+class KueueSession(RecordedSession):
     """Workloads that were there when Kueue began, and the cycles that followed; nobody came or finished meanwhile.
 
     Attributes

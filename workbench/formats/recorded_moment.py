@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.model.scenario import Scenario
 
-__all__ = ["Json", "RecordedMoment", "Session", "container", "created", "read_items"]
+__all__ = ["Json", "RecordedMoment", "RecordedSession", "container", "created", "read_items"]
 
 Json = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ class RecordedMoment:
     nodes: Mapping[int, Mapping[str, str | None]]
 
 
-class Session(ABC):
+class RecordedSession(ABC):
     """A recorded session of a real scheduler.
 
     Attributes

@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.recorded_kube import KUBE_PARTS, KubeSession
 from workbench.formats.recorded_kueue import KUEUE_PARTS, KueueSession
-from workbench.formats.recorded_moment import Json, RecordedMoment, Session, read_items
+from workbench.formats.recorded_moment import Json, RecordedMoment, RecordedSession, read_items
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
 from workbench.model.counted import counted
@@ -35,7 +35,7 @@ _EXPECTED = "a line per session: an object with jobs (Volcano), or with input an
 
 
 @dataclass(frozen=True)
-class VolcanoSession(Session):
+class VolcanoSession(RecordedSession):
     """Jobs that were submitted to Volcano one after another.
 
     Attributes
@@ -83,7 +83,7 @@ class VolcanoSession(Session):
         return RecordedMoment(scenario, {at: job["pods"]})
 
 
-def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterator[Session]:
+def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterator[RecordedSession]:
     """Read recorded sessions of Volcano, Kueue and kube-scheduler.
 
     Parameters
@@ -96,7 +96,7 @@ def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterat
 
     Yields
     ------
-    Session
+    RecordedSession
         Objects that describe the recording, and sequences of single placements by Kueue, are left out.
 
     Raises
@@ -132,7 +132,7 @@ class NoSession(InputError):
         super().__init__("no recorded session", **about)
 
 
-def _sessions_of(path: Path, left_out: list[str]) -> Iterator[Session]:
+def _sessions_of(path: Path, left_out: list[str]) -> Iterator[RecordedSession]:
     source, found, placements = str(path), False, 0
     for where, data in _records(path, source):
         session = None
@@ -150,7 +150,7 @@ def _sessions_of(path: Path, left_out: list[str]) -> Iterator[Session]:
         raise NoSession(source=source, expected=_EXPECTED)
 
 
-def _session(data: dict[str, Any], source: str, where: str) -> Session | None:
+def _session(data: dict[str, Any], source: str, where: str) -> RecordedSession | None:
     """The session that a record is; None: it is of another kind."""
     given, expected = data.get("input"), data.get("expected")
     if type(given) is dict and type(expected) is dict:
