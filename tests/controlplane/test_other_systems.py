@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Run
+from tests.cli.test_live_compare_systems import admission
 from tests.controlplane.kubeconfigs import kubeconfig
 from tests.controlplane.other_systems import KINDS, RACK, crd, kueue, kueue_cluster, path_of, workload
 from tests.controlplane.server import ControlPlane, started, until
@@ -201,3 +202,50 @@ def test_a_reader_without_rights_to_kueue_is_told_the_rules(server: ControlPlane
         codes = {kind: gap.code for kind, gap in view.gaps.items()}
         assert codes["Topology.kueue.x-k8s.io"] == "not-permitted"
         assert view.snapshot.n_nodes == 4
+
+
+def test_the_doctor_knows_kueue(server: ControlPlane, config: Path, tmp_path: Path, run: Run) -> None:
+    told = [(one["subject"], one["state"], one["text"]) for one in run_json(run, "live", "doctor", config)]
+    assert ("rights", "ok", "everything may be read") in told
+    assert ("kinds", "note", "the cluster has no AdmissionCheck (kueue.x-k8s.io/v1beta2)") in told
+    assert ("kinds", "ok", "Kueue is there: 6 kinds of it") in told
+    reader = kubeconfig(server, tmp_path / "config", "reader")
+    told = [(one["subject"], one["state"], one["text"]) for one in run_json(run, "live", "doctor", reader)]
+    assert any(
+        about == "rights" and state == "note" and text.startswith("may not list workloads.kueue.x-k8s.io; the rule")
+        for about, state, text in told
+    )
+
+
+def run_json(run: Run, *arguments: Any) -> Any:
+    *words, config = arguments
+    return run(*words, "--kubeconfig", str(config), "-o", "json").json
+
+
+def test_what_kueue_did_is_compared_with_its_twin(server: ControlPlane, config: Path, run: Run) -> None:
+    """A JobSet runs in rack r0, another one waits for quota; a plain pod of default-scheduler is usage."""
+    write(server, job_set("train"))
+    held = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    write(server, workload("jobset-train", 2, JOB_SET_OWNER, admission=admission("n0", "n1"), conditions=held))
+    for i in range(2):
+        labels = {
+            "jobset.sigs.k8s.io/jobset-name": "train",
+            "jobset.sigs.k8s.io/replicatedjob-name": "w",
+            "kueue.x-k8s.io/podset": "main",
+        }
+        annotations = {"kueue.x-k8s.io/workload": "jobset-train"}
+        write(server, pod(f"train-w-0-{i}-x", f"n{i}", labels=labels, annotations=annotations))
+    waits = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient quota"}
+    other = {**JOB_SET_OWNER, "name": "waits"}
+    write(server, job_set("waits", suspend=True))
+    write(server, workload("jobset-waits", 2, other, conditions=[waits]))
+    write(server, pod("plain", "n2"))
+    rows = run_json(run, "live", "compare", "--policies", "kueue-0.19,kube-default", config)
+    found = {(one["job"], one["policy"]): one for one in rows}
+    mine = found["default/train", "kueue-0.19"]
+    assert (mine["verdict"], mine["observed_pods"], mine["agrees"]) == ("placed", 2, True)
+    waiting = found["default/waits", "kueue-0.19"]
+    assert [(one["kind"], one["message"]) for one in waiting["cluster_says"]] == [("Workload", "insufficient quota")]
+    assert waiting["difference"] == "2 pods placed, but the cluster placed none"
+    taken = run("live", "snapshot", "--kubeconfig", str(config)).out
+    assert '"jobset-waits"' in taken and '"managedFields"' not in taken

@@ -35,7 +35,7 @@ def test_broken_gzip_is_one_error(tmp_path: Path) -> None:
         list(read_sessions(path))
 
 
-@pytest.mark.parametrize(("text", "place"), [("", ""), ('{"not": "a session"}\n', ""), ("[1]\n", "line 1")])
+@pytest.mark.parametrize(("text", "place"), [("", ""), ('{"not": "a session"}\n', ""), ("[1]\n", "record 1")])
 def test_a_file_without_a_session_is_refused(tmp_path: Path, text: str, place: str) -> None:
     path = tmp_path / "recorded.jsonl"
     path.write_text(text, encoding="utf-8")

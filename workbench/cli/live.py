@@ -17,6 +17,7 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.cluster.waiting import Said
     from workbench.evaluate.audit import Audit
+    from workbench.formats.recorded_moment import RecordedSession
 
 __all__ = ["live_app"]
 
@@ -72,7 +73,11 @@ def compare(
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     recorded: Annotated[
         Path | None,
-        typer.Option("--recorded", metavar="FILE", help="Sessions of a real scheduler, one JSON object per line."),
+        typer.Option(
+            "--recorded",
+            metavar="PATH",
+            help="Sessions of a real scheduler: a file with a JSON object per line, or a folder of such files.",
+        ),
     ] = None,
     policies: Annotated[
         list[str],
@@ -115,7 +120,7 @@ def compare(
 
     check_out(out, "table" if output is LiveCompareOutput.wide else output)
     if recorded is not None and paths:
-        raise InputError("nothing else is read", source="--recorded", expected="--recorded FILE or PATH")
+        raise InputError("nothing else is read", source="--recorded", expected="--recorded or PATH, one of the two")
     names = required_policy_names(policies) if policies else []
     said: dict[str, tuple[Said, ...]] = {}
     if recorded is not None:
@@ -190,18 +195,24 @@ def rbac(
 
 def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str], Audit]]:
     """What is found in recorded sessions, each with the session's name."""
-    from workbench.evaluate.audit import audit
+    from workbench.evaluate.audit import audit_session
     from workbench.formats.recorded_sessions import read_sessions
     from workbench.policies import get_policy
 
-    found = []
-    for session in read_sessions(recorded):
-        plain = [get_policy(name) for name in names or [_twin_of(session.release)]]
-        chosen = [get_policy(one.name, config=session.config) if "config" in one.parameters else one for one in plain]
-        for job in session.jobs():
-            for policy in chosen:
-                told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, policy)
-                found.append(({"session": session.name}, told))
+    found: list[tuple[dict[str, str], Audit]] = []
+    left_out: list[str] = []
+    for session in read_sessions(recorded, left_out):
+        where = {"session": session.name}
+        chosen = []
+        for name in names or [_twin_of(session)]:
+            known = get_policy(name).parameters
+            chosen.append(get_policy(name, **{key: value for key, value in session.settings.items() if key in known}))
+        for moment in session.moments():
+            scenario = moment.scenario
+            told = [audit_session(scenario.gangs, scenario.snapshot, moment.nodes, policy) for policy in chosen]
+            found += [(where, one) for row in zip(*told, strict=True) for one in row]
+    for text in left_out:
+        tell(f"note: left out: {text}")
     return found
 
 
@@ -283,11 +294,10 @@ def _taken(context: str | None, kubeconfig: Path | None, timeout: float, anonymi
     return found.to_json()
 
 
-def _twin_of(release: str) -> str:
-    """The policy that stands for a release of Volcano, such as ``1.15.1``."""
+def _twin_of(session: RecordedSession) -> str:
+    """The policy that stands for the scheduler of a session."""
     from workbench.policies import list_policies
 
-    name = f"volcano-{'.'.join(release.split('.')[:2])}"
-    if all(each.name != name for each in list_policies()):
-        raise InputError("no policy stands for the release", got=repr(release), expected="--policies")
-    return name
+    if all(each.name != session.twin for each in list_policies()):
+        raise InputError("no policy stands for the release", got=repr(session.release), expected="--policies")
+    return session.twin

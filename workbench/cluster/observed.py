@@ -20,6 +20,10 @@ from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 __all__ = ["ObservedGang", "observed_gangs"]
 
 
+#: Objects that are changed for the moment.
+_Touched = Pod | PodGroup | KueueWorkload
+
+
 @dataclass(frozen=True, eq=False)
 class ObservedGang:
     """A gang of a cluster that has pods with nodes.
@@ -122,20 +126,20 @@ def _unadmitted(
     state: ClusterState, pods: Sequence[Pod], workloads: Sequence[KueueWorkload]
 ) -> tuple[list[ObjectChange], list[ObjectChange]]:
     """The changes that put Workloads and pods back as they are, and those that take the admission from them."""
-    mine: list[Pod | PodGroup | KueueWorkload] = [*pods, *workloads]
-    before = [_present(state.objects, one) for one in mine]
+    stored: list[_Touched] = [*pods, *workloads]
+    before = [_present(state.objects, one) for one in stored]
     free = [unselected(pod, workloads) for pod in pods]
     free = [replace(pod, gates=(), gated=False) if set(pod.gates) == {TOPOLOGY_GATE} else pod for pod in free]
-    after: list[Pod | PodGroup | KueueWorkload] = [*free, *(without_admission(one) for one in workloads)]
+    after: list[_Touched] = [*free, *(without_admission(one) for one in workloads)]
     return before, [replace(one, value=value) for one, value in zip(before, after, strict=True)]
 
 
 def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[ObjectChange], list[ObjectChange]]:
     """The changes that put a gang's pods and PodGroups back as they are, and those that take it off its nodes."""
     workloads = admissions_of(state.objects, owners, pods)
-    mine: list[Pod | PodGroup | KueueWorkload] = [*pods, *workloads]
-    before = [_present(state.objects, one) for one in mine]
-    bare: list[Pod | PodGroup | KueueWorkload] = [
+    present: list[_Touched] = [*pods, *workloads]
+    before = [_present(state.objects, one) for one in present]
+    bare: list[_Touched] = [
         replace(pod, spec=replace(pod.spec, node_name=""), phase="Pending")
         for pod in (unselected(pod, workloads) for pod in pods)
     ]
@@ -160,7 +164,7 @@ def _undecided(group: PodGroup) -> PodGroup:
     return replace(group, metadata=replace(group.metadata, annotations=annotations))
 
 
-def _present(objects: ClusterObjects, value: Pod | PodGroup | KueueWorkload) -> ObjectChange:
+def _present(objects: ClusterObjects, value: _Touched) -> ObjectChange:
     """The change that puts an object back as it is, with what admission says of it."""
     kind = value.kind if isinstance(value, KueueWorkload) else type(value).__name__
     name = f"{kind} {value.metadata.key}"

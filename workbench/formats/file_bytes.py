@@ -64,6 +64,8 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
                 reached("reading bytes", len(content))
                 if len(content) > most:
                     break
+    except IsADirectoryError:
+        raise InputError("a folder", source=str(path), expected="a file") from None
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     if len(content) > most:

@@ -1,7 +1,8 @@
-"""`read_sessions`: recordings of what a scheduler did with jobs that were submitted one after another."""
+"""`read_sessions`: recordings of what a real scheduler did with jobs: Volcano, Kueue or kube-scheduler."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,44 +11,32 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
-from workbench.formats.file_bytes import read_bytes
-from workbench.formats.load import load
+from workbench.formats.file_bytes import on_disk, read_bytes
+from workbench.formats.recorded_kube import KUBE_PARTS, KubeSession
+from workbench.formats.recorded_kueue import KUEUE_PARTS, KueueSession
+from workbench.formats.recorded_moment import Json, RecordedMoment, RecordedSession, read_items
 from workbench.formats.scheduler_conf import parse_config
 from workbench.formats.tables import unpacked
+from workbench.model.counted import counted
 from workbench.model.labels import HOSTNAME_LABEL
-from workbench.model.scenario import Scenario
+from workbench.model.name_list import name_list
 from workbench.model.scheduler_config import SchedulerConfig
 
-__all__ = ["RecordedJob", "RecordedSession", "read_sessions"]
-
-Json = Mapping[str, Any]
+__all__ = ["NoSession", "VolcanoSession", "read_sessions"]
 
 _MAX_BYTES = 1 << 28
 _VOLCANO = "scheduling.volcano.sh/v1beta1"
 
-
-@dataclass(frozen=True)
-class RecordedJob:
-    """A job of a session, at the moment when the scheduler decided.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        The cluster with what the scheduler had placed before, the job, and the jobs that were still waiting.
-    at : int
-        Position of the job in `scenario.gangs`.
-    nodes : mapping of str to str or None
-        Node that the scheduler gave to each pod; None: it gave none.
-    """
-
-    scenario: Scenario
-    at: int
-    nodes: Mapping[str, str | None]
+#: Names of the files of a folder that are read.
+_ENDS = re.compile(r"\.jsonl?(\.gz)?$")
+#: Where the only record of a file is.
+_ONLY = "line 1"
+_EXPECTED = "a line per session: an object with jobs (Volcano), or with input and expected (Kueue, kube-scheduler)"
 
 
 @dataclass(frozen=True)
-class RecordedSession:
-    """Jobs that were submitted to a real scheduler one after another.
+class VolcanoSession(RecordedSession):
+    """Jobs that were submitted to Volcano one after another.
 
     Attributes
     ----------
@@ -64,79 +53,170 @@ class RecordedSession:
     config: SchedulerConfig
     recorded: Json
 
-    def jobs(self) -> Iterator[RecordedJob]:
-        """The jobs in the order in which they were submitted.
+    @property
+    def twin(self) -> str:
+        return f"volcano-{'.'.join(self.release.split('.')[:2])}"
 
-        A job finds those before it where the scheduler put them; a job that stays pending keeps waiting. Raises
-        InputError for a job that is not recorded in full.
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"config": self.config}
+
+    def _moments(self) -> Iterator[RecordedMoment]:
+        """The jobs in the order in which they were submitted, one at a time.
+
+        A job finds those before it where the scheduler put them; a job that stays pending keeps waiting.
         """
-        try:
-            fixed = list(_cluster(self.recorded))
-            running: list[Json] = []
-            waiting: list[Json] = []
-            for job in self.recorded["jobs"]:
-                yield self._at(job, [*fixed, *running, *waiting])
-                if any(node is not None for node in job["pods"].values()):
-                    running += _bound(job)
-                else:
-                    waiting.append(_submitted(job, len(waiting)))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise InputError("a job that cannot be replayed", source=f"session {self.name}", got=what) from None
+        fixed = list(_cluster(self.recorded))
+        running: list[Json] = []
+        waiting: list[Json] = []
+        for job in self.recorded["jobs"]:
+            yield self._at(job, [*fixed, *running, *waiting])
+            if any(node is not None for node in job["pods"].values()):
+                running += _bound(job)
+            else:
+                waiting.append(_submitted(job, len(waiting)))
 
-    def _at(self, job: Json, others: Sequence[Json]) -> RecordedJob:
+    def _at(self, job: Json, others: Sequence[Json]) -> RecordedMoment:
         # Younger than all that wait already.
-        items = [*others, _submitted(job, 59)]
-        scenario = load("-", stdin=orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        scenario = read_items([*others, _submitted(job, 59)])
         at = [gang.name for gang in scenario.gangs].index(job["manifest"]["metadata"]["name"])
-        return RecordedJob(scenario, at, job["pods"])
+        return RecordedMoment(scenario, {at: job["pods"]})
 
 
-def read_sessions(path: str | Path) -> Iterator[RecordedSession]:
-    """Read recorded sessions, one JSON object per line; the file may be compressed with gzip.
-
-    Raises InputError: the file cannot be read, or a line is no session.
+def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterator[RecordedSession]:
+    """Read recorded sessions of Volcano, Kueue and kube-scheduler.
 
     Parameters
     ----------
     path : str or Path
+        A file, or a folder of which the files ``*.json`` and ``*.jsonl`` are read by name: one JSON object per line, or
+        a JSON list of them; compressed with gzip or not (``*.jsonl.gz``).
+    left_out : list of str, optional
+        Receives a sentence for each file of a folder without sessions, and for records that are no sessions.
 
     Yields
     ------
     RecordedSession
-        Lines without ``jobs``, which describe the recording, are skipped.
+        Objects that describe the recording, and sequences of single placements by Kueue, are left out.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, a record is no session, or nothing is one.
     """
-    source, found = str(path), False
-    for number, line in enumerate(_lines(Path(path), source), 1):
-        if not line.strip():
-            continue
+    told = [] if left_out is None else left_out
+    if not on_disk(path).is_dir():
+        yield from _sessions_of(Path(path), told)
+        return
+    files = sorted(one for one in on_disk(path).iterdir() if _ENDS.search(one.name) and one.is_file())
+    if not files:
+        expected = "files *.json or *.jsonl with recorded sessions"
+        raise InputError("a folder without recordings", source=str(path), expected=expected)
+    found = False
+    for file in files:
         try:
-            data = orjson.loads(line)
-            if type(data) is not dict:
-                raise TypeError
-            if "jobs" not in data:
-                continue
-            name, release = str(data["seed"]), str(data["release"])
-            for key in ("nodes", "hypernodes", "gpus"):
-                data[key]
-            config = parse_config(data["config"].encode(), source)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"not JSON: {error.msg}", source=source, where=f"line {number}") from None
-        except (KeyError, TypeError, AttributeError):
-            raise InputError(
-                "no recorded session",
-                source=source,
-                where=f"line {number}",
-                expected="an object with seed, release, config, gpus, nodes, hypernodes and jobs",
-            ) from None
-        found = True
-        yield RecordedSession(name, release, config, data)
+            for session in _sessions_of(file, told):
+                found = True
+                yield session
+        except NoSession:
+            told.append(f"{file}: no recorded session")
     if not found:
-        raise InputError("no recorded session", source=source, expected="a line per session, an object with jobs")
+        names = name_list([file.name for file in files])
+        raise NoSession(source=str(path), got=names, expected=_EXPECTED)
 
 
-def _lines(path: Path, source: str) -> list[bytes]:
-    return unpacked(read_bytes(path, _MAX_BYTES), source, _MAX_BYTES).splitlines()
+class NoSession(InputError):
+    """A file or folder in which nothing is a recorded session."""
+
+    def __init__(self, **about: str) -> None:
+        super().__init__("no recorded session", **about)
+
+
+def _sessions_of(path: Path, left_out: list[str]) -> Iterator[RecordedSession]:
+    source, found, placements = str(path), False, 0
+    for where, data in _records(path, source):
+        session = None
+        if type(data) is dict:
+            placements += _is_placements(data)
+            session = _session(data, source, where)
+        elif where != _ONLY:
+            raise _wrong(source, where)
+        if session is not None:
+            found = True
+            yield session
+    if placements:
+        left_out.append(f"{source}: {counted(placements, 'sequence')} of single placements by Kueue: no sessions")
+    if not found:
+        raise NoSession(source=source, expected=_EXPECTED)
+
+
+def _session(data: dict[str, Any], source: str, where: str) -> RecordedSession | None:
+    """The session that a record is; None: it is of another kind."""
+    given, expected = data.get("input"), data.get("expected")
+    if type(given) is dict and type(expected) is dict:
+        if type(expected.get("bound")) is dict:
+            _check_parts(given, KUBE_PARTS, source, where)
+            return KubeSession(str(data.get("id")), given, expected["bound"])
+        if type(expected.get("cycles")) is list:
+            _check_parts(given, KUEUE_PARTS, source, where)
+            return KueueSession(str(data.get("id")), given, expected["cycles"])
+    if "jobs" not in data:
+        return None
+    try:
+        name, release = str(data["seed"]), str(data["release"])
+        for key in ("nodes", "hypernodes", "gpus"):
+            data[key]
+        config = parse_config(data["config"].encode(), source)
+    except (KeyError, TypeError, AttributeError):
+        raise _wrong(source, where) from None
+    except InputError as error:
+        raise error.at(where=where) from None
+    return VolcanoSession(name, release, config, data)
+
+
+def _is_placements(data: dict[str, Any]) -> bool:
+    return type(data.get("expected")) is dict and "steps" in data["expected"]
+
+
+def _check_parts(given: Json, parts: Mapping[str, type], source: str, where: str) -> None:
+    """Raise InputError unless what a scheduler was given has all its parts."""
+    if any(type(given.get(name)) is not kind for name, kind in parts.items()):
+        raise _wrong(source, where, f"input with {', '.join(parts)}")
+
+
+def _wrong(
+    source: str,
+    where: str,
+    expected: str = "an object with seed, release, config, gpus, nodes, hypernodes and jobs",
+) -> InputError:
+    return InputError("no recorded session", source=source, where=where, expected=expected)
+
+
+def _records(path: Path, source: str) -> Iterator[tuple[str, Any]]:
+    """The records of a file, each with its place: those of a list, the lines of anything else."""
+    content = unpacked(read_bytes(path, _MAX_BYTES), source, _MAX_BYTES)
+    if content.lstrip()[:1] == b"[":
+        try:
+            for number, data in enumerate(orjson.loads(content), 1):
+                yield f"record {number}", data
+        except orjson.JSONDecodeError as error:
+            raise InputError(f"not JSON: {error.msg}", source=source, where=f"line {error.lineno}") from None
+        return
+    if content.lstrip()[:9] == b'{"recordi':
+        text = "a recording of live watch, no sessions of a scheduler"
+        raise InputError(text, source=source, expected="workbench live compare FILE, without --recorded")
+    try:
+        # One object over several lines is no session, but it is no fault of a line either.
+        yield _ONLY, orjson.loads(content)
+        return
+    except orjson.JSONDecodeError:
+        pass
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip():
+            try:
+                yield f"line {number}", orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise InputError(f"not JSON: {error.msg}", source=source, where=f"line {number}") from None
 
 
 def _cluster(session: Json) -> Iterator[Json]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.evaluate.audit import audit
-from workbench.formats.recorded_sessions import RecordedSession
+from workbench.evaluate.audit import audit_session
+from workbench.formats.recorded_sessions import VolcanoSession
 from workbench.formats.scheduler_conf import parse_config
 from workbench.policies import get_policy
 
@@ -21,10 +21,10 @@ def check(session: Json, policy: str) -> None:
     """
     config = parse_config(session["config"].encode(), "config")
     scheduler = get_policy(policy, config=config)
-    recorded = RecordedSession(str(session.get("seed")), session["release"], config, session)
+    recorded = VolcanoSession(str(session.get("seed")), session["release"], config, session)
     wrong = {}
-    for job in recorded.jobs():
-        told = audit(job.scenario.gangs, job.scenario.snapshot, job.at, job.nodes, scheduler)
+    for moment in recorded.moments():
+        (told,) = audit_session(moment.scenario.gangs, moment.scenario.snapshot, moment.nodes, scheduler)
         if not told.agrees:
             wrong[told.gang.key] = told.difference
         elif told.tied_hypernodes and told.observed_domain is not None:

@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 from workbench.evaluate.audit.loss import MeetingPlace
-from workbench.evaluate.audit.observed import NOT_TRIED, Audit, Observed, audit, audit_waiting, by_loss, loss_sentence
+from workbench.evaluate.audit.observed import (
+    NOT_TRIED,
+    Audit,
+    Observed,
+    audit,
+    audit_session,
+    audit_waiting,
+    by_loss,
+    loss_sentence,
+)
 
-__all__ = ["NOT_TRIED", "Audit", "MeetingPlace", "Observed", "audit", "audit_waiting", "by_loss", "loss_sentence"]
+__all__ = [
+    "NOT_TRIED",
+    "Audit",
+    "MeetingPlace",
+    "Observed",
+    "audit",
+    "audit_session",
+    "audit_waiting",
+    "by_loss",
+    "loss_sentence",
+]

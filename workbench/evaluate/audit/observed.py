@@ -26,7 +26,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology, place_name
 from workbench.policies.contract import Policy
 
-__all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_waiting", "by_loss", "loss_sentence"]
+__all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_session", "audit_waiting", "by_loss", "loss_sentence"]
 
 #: Node of each pod of a gang, by the pod's name; None: the cluster gave it none.
 Observed = Mapping[str, str | None]
@@ -154,6 +154,31 @@ def audit(
     recorders = _recorders({at: gangs[at]})
     decision = policy.schedule(gangs, snapshot, recorders)[at]
     return _told(decision, recorders.get(at), snapshot.topology, observed, policy, equal_places)
+
+
+def audit_session(
+    gangs: Sequence[Gang], snapshot: ClusterSnapshot, observed: Mapping[int, Observed], policy: Policy
+) -> list[Audit]:
+    """Ask a policy in one session what it would have done with gangs that waited together, and compare each.
+
+    Parameters
+    ----------
+    gangs : sequence of Gang
+        All gangs that waited at that moment.
+    snapshot : ClusterSnapshot
+        The cluster at that moment, without them.
+    observed : mapping of int to Observed
+        By the position in `gangs` of each gang that is compared: the node of each of its pods.
+    policy : Policy
+
+    Returns
+    -------
+    list of Audit
+        In the order of `observed`; as by `audit`.
+    """
+    recorders = _recorders({at: gangs[at] for at in observed})
+    decisions = policy.schedule(gangs, snapshot, recorders)
+    return [_told(decisions[at], recorders.get(at), snapshot.topology, observed[at], policy) for at in observed]
 
 
 def audit_waiting(

@@ -14,8 +14,11 @@ from workbench.formats.manifests import read_text
 from workbench.formats.scheduler_conf import CONFIG_KEY
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
 from workbench.live.kubernetes.resources import CONFIG_MAPS
+from workbench.live.kubernetes.shapes import mapping
+from workbench.model.kueue_names import PREFERRED, REQUIRED, SLICE_REQUIRED
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
 from workbench.objects.gather import GANG_GROUPS_ANNOTATION
+from workbench.objects.kueue.assignment import read_assignment
 from workbench.objects.selectors import NameIndex
 
 __all__ = ["ANYBODY", "Anonymous", "anonymized"]
@@ -26,7 +29,7 @@ ANYBODY = "anonymous"
 #: Names that every cluster has, and names of tasks that the plugins of Volcano Jobs know.
 _COMMON = frozenset(
     {"default", "kube-system", "kube-public", "kube-node-lease", "volcano-system", "root"}
-    | {"master", "worker", "ps", "chief", "launcher", "evaluator", "head", "scheduler", "server"}
+    | {"master", "worker", "ps", "chief", "launcher", "evaluator", "head", "scheduler", "server", "main", "leader"}
     | {one.name for one in CONFIG_MAPS}
 )
 #: Prefixes of names that come with Kubernetes.
@@ -57,7 +60,13 @@ _WORDS = frozenset(
     | {"completionPolicy", "lastPhase", "strategy", "jobType", "labelPolicy", "source", "health", "tier"}
     | {"whenUnsatisfiable", "concurrencyPolicy", "networkTopologyMode", "partitionPolicy"}
     | {"completionMode", "startupPolicy", "startupPolicyOrder", "submissionMode", "launcherCreationPolicy"}
-    | {"jobStatus", "jobDeploymentStatus"}
+    | {"jobStatus", "jobDeploymentStatus", "disruptionMode", "delayedTopologyRequest", "controllerName"}
+    | {"withinClusterQueue", "reclaimWithinCohort", "queueingStrategy", "stopPolicy", "whenCanBorrow", "whenCanPreempt"}
+)
+#: Fields whose texts are keys of labels: of Kueue's Topology, assignments and requests, too.
+_LABEL_KEYS = frozenset(
+    {"key", "topologyKey", "nodeLabel", "levels", "required", "preferred", "topology", "podSetSliceRequiredTopology"}
+    | {"podIndexLabel", "subGroupIndexLabel"}
 )
 #: Of these fields those that hold anything in the JSON of an annotation, and what stands for its kind.
 _FREE = frozenset({"source", "status", "state", "phase", "event", "action", "health", "tier", "kind"})
@@ -68,9 +77,9 @@ _PLAIN = re.compile(r"([-+]?\d+(\.\d+)?([eE][-+]?\d+|[numkKMGTPE]i?)?|\d+([,-]\d
 #: Fields whose keys are resources, labels, or tasks; fields whose texts are sentences.
 _RESOURCES = frozenset(
     {"requests", "limits", "allocatable", "capacity", "minResources", "capability", "deserved", "guarantee"}
-    | {"allocated", "resource", "resources", "resourceMapping"}
+    | {"allocated", "resource", "resources", "resourceMapping", "resourceUsage"}
 )
-_LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
+_LABELS = frozenset({"labels", "matchLabels", "nodeSelector", "nodeLabels"})
 _BY_TASK = frozenset({"minTaskMember", "taskStatusCount"})
 _TEXTS = frozenset({"message", "reason"})
 #: Classes of names: of objects by their kind, of others by the list that they stand in.
@@ -122,6 +131,8 @@ def anonymized(objects: Iterable[bytes]) -> Anonymous:
     for one in read:
         if one.get("kind") == "HyperNode":
             _list_members(one, index)
+        if one.get("kind") == "Workload":
+            _list_domains(one)
     names: dict[str, set[str]] = {}
     addresses: set[str] = set()
 
@@ -158,6 +169,19 @@ def _list_members(hypernode: dict[str, Any], index: NameIndex) -> None:
             names = (index.names[at] for at in index.matching(pattern))
             listed += [{"type": "Node", "selector": {"exactMatch": {"name": name}}} for name in names]
     hypernode["spec"]["members"] = listed
+
+
+def _list_domains(workload: dict[str, Any]) -> None:
+    """Write the domains in the assignments of a Workload of Kueue one by one: parts of names have no stand-ins."""
+    admission = mapping(mapping(workload.get("status")).get("admission"))
+    for one in admission.get("podSetAssignments") or ():
+        if "topologyAssignment" in one:
+            try:
+                read = read_assignment(one.pop("topologyAssignment"), "topologyAssignment")
+            except InputError:
+                continue
+            domains = [{"values": list(values), "count": count} for values, count in read.domains]
+            one["topologyAssignment"] = {"levels": list(read.levels), "domains": domains}
 
 
 def _public(key: str) -> bool:
@@ -224,6 +248,11 @@ class _Hiding:
             elif key == "annotations":
                 if _public(name):
                     yield name, self._value_of(name, each)
+            elif key in _RESOURCES and name == "name" and isinstance(each, str):
+                # The quota of one resource in a ClusterQueue.
+                yield name, self._resource(each)
+            elif key == "flavors":
+                yield self._resource(name), self.value(each, name, key, kind)
             elif key in _RESOURCES and not isinstance(each, Mapping | list):
                 yield self._resource(name), each
             elif key in _BY_TASK or _is_address(name):
@@ -242,6 +271,8 @@ class _Hiding:
 
     def _value_of(self, key: str, value: Any) -> Any:
         """The value of a label or annotation."""
+        if key in (REQUIRED, PREFERRED, SLICE_REQUIRED) and isinstance(value, str):
+            return self._key(value, "label")
         if key in _WORDS_OF or lists_faulty_npus(key) or not isinstance(value, str):
             return value
         parsed = _parsed(value)
@@ -272,7 +303,9 @@ class _Hiding:
             or lists_faulty_npus(key)
         ):
             return value
-        if key in ("key", "topologyKey"):
+        if key == "coveredResources":
+            return self._resource(value)
+        if key in _LABEL_KEYS:
             return self._key(value, "label")
         if kind == "ConfigMap" and key == "name" and value.startswith(DEVICE_INFO_PREFIX):
             return DEVICE_INFO_PREFIX + self._name(value.removeprefix(DEVICE_INFO_PREFIX), "node")

@@ -15,7 +15,8 @@ from workbench.formats.lint_files import lint_files
 from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OPTIONAL
+from workbench.live.kubernetes.served import Served
 from workbench.live.kubernetes.shapes import mapping
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
@@ -93,7 +94,7 @@ def examine_cluster(
 
 
 def examine(connection: Connection) -> list[Check]:
-    """Look at the version, this user's rights, Volcano's kinds, the HyperNodes and the scheduler's configuration.
+    """Look at the version, this user's rights, the kinds, the HyperNodes and the scheduler's configuration.
 
     Parameters
     ----------
@@ -121,11 +122,13 @@ def examine(connection: Connection) -> list[Check]:
 
 def _rights(connection: Connection) -> Iterator[Check]:
     missing = 0
-    for one in (*LISTS, EVENTS):
+    served = Served(connection)
+    optional = (each for one in OPTIONAL for each in served.versions_of(one)[:1] if served.known)
+    for one in (*LISTS, EVENTS, *optional):
         if not _allowed(connection, "list", one.group, one.plural):
             missing += 1
             state = State.problem if one.needed else State.note
-            yield Check("rights", state, f"may not list {one.plural}; the rule {one.rule} would allow it")
+            yield Check("rights", state, f"may not list {one.name}; the rule {one.rule} would allow it")
     for map_ in CONFIG_MAPS:
         if not _allowed(connection, "get", "", "configmaps", map_.namespace, map_.name):
             missing += 1
@@ -153,6 +156,9 @@ def _kinds(snapshot: LiveSnapshot) -> Iterator[Check]:
         yield Check("kinds", State.note, gap.message)
     if not absent:
         yield Check("kinds", State.ok, "all kinds of Volcano and Koordinator are served")
+    queued = sum(name.endswith(".kueue.x-k8s.io") for name in snapshot.versions)
+    if queued:
+        yield Check("kinds", State.ok, f"Kueue is there: {counted(queued, 'kind')} of it")
 
 
 def _hypernodes(snapshot: LiveSnapshot) -> Iterator[Check]:
