@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.model.counted import counted
-from workbench.model.duration_text import duration_text
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
+from workbench.model.number_text import duration_text
 from workbench.model.value import Value
 
 __all__ = ["GPU", "MOST_SECONDS", "SHAPE", "JobLog", "LoggedJob", "LoggedStep", "ModelSize", "PublishedShape"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError
 from workbench.formats.file_bytes import read_bytes
@@ -63,9 +63,9 @@ def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None)
     True
     """
     if not isinstance(path, str | Path) and hasattr(path, "to_csv"):
-        path, content = "DataFrame", path.to_csv(index=False).encode()
+        return load_jobs("DataFrame", path.to_csv(index=False).encode())
     source = str(path)
-    packed = read_bytes(path) if content is None else content
+    packed = read_bytes(cast("Path", path)) if content is None else content
     read, name = _read(unpacked(packed, source), source)
     if not read.jobs:
         raise InputError("no job in it", source=source)
@@ -75,7 +75,7 @@ def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None)
             raise InputError("two jobs of one name", source=source, got=job.gang.name)
         seen.add(job.gang.name)
     jobs = tuple(sorted(read.jobs, key=lambda job: job.submitted_s))
-    return JobLog(jobs, name, read.quotas, tuple(read.notes), {Path(path).name: sha256(packed).hexdigest()})
+    return JobLog(jobs, name, read.quotas, tuple(read.notes), {Path(source).name: sha256(packed).hexdigest()})
 
 
 def _read(content: bytes, source: str) -> tuple[Read, str]:
