@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["FOLDER", "page", "pages", "setup"]
+__all__ = ["FOLDER", "OBJECTS", "objects", "page", "pages", "setup"]
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "api" / "rooms"
+OBJECTS = ROOT / "docs" / "api" / "objects"
 
 #: Rooms without a page: the kernels are for other rooms, and ``--help`` describes the command line.
 _LEFT_OUT = ("_core", "kernels", "cli")
@@ -29,6 +30,20 @@ def pages() -> dict[str, str]:
     found = {".".join(package.relative_to(ROOT).parts): page(package) for package in packages}
     errors = "workbench.errors"
     return found | {errors: _section(errors, "=") + _module(errors)}
+
+
+def objects() -> dict[str, str]:
+    """The text of a page for each object that `workbench` exports, by its name there; other sites can link to it."""
+    import workbench
+
+    found = {}
+    for name in sorted(workbench.__all__):
+        value = getattr(workbench, name)
+        if not isinstance(value, types.ModuleType):
+            kind, members = ("class", "   :members:\n") if isinstance(value, type) else ("function", "")
+            path = f"workbench.{name}"
+            found[path] = f"{_section(path, '=')}.. auto{kind}:: {path}\n{members}"
+    return found
 
 
 def page(package: Path) -> str:
@@ -55,17 +70,29 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension to Sphinx."""
     app.connect("builder-inited", _write)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("html-page-context", _without_source)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _write(app: Sphinx) -> None:
-    FOLDER.mkdir(exist_ok=True)
-    wanted = pages()
-    for path in FOLDER.glob("*.rst"):
+    write_pages(FOLDER, pages())
+    write_pages(OBJECTS, objects())
+
+
+def _without_source(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Leave out the link to the source of a generated page, which is in no repository."""
+    if name.startswith(("docs/api/rooms/", "docs/api/objects/", "docs/cli/pages/")):
+        context["page_source_suffix"] = ""
+
+
+def write_pages(folder: Path, wanted: dict[str, str]) -> None:
+    """Write generated pages into a folder of their own; unchanged ones keep their time, and others are removed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.rst"):
         if path.stem not in wanted:
             path.unlink()
     for name, text in wanted.items():
-        path = FOLDER / f"{name}.rst"
+        path = folder / f"{name}.rst"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

@@ -19,13 +19,23 @@ include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
     "docs/api/rooms/*.rst",
+    "docs/api/objects/*.rst",
+    "docs/cli/pages/*.rst",
     "datasets/*.md",
     "datasets/**/*.md",
     "notebooks/*.ipynb",
 ]
 # Folders without pages; what is left out here is walked through.
 exclude_patterns = [".*", "build", "out", "tests", "workbench", "_core", "benchmarks", "**/.ipynb_checkpoints"]
-extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "api_pages", "widget_pictures"]
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "api_pages",
+    "cli_pages",
+    "widget_pictures",
+]
 
 myst_heading_anchors = 4
 
@@ -48,6 +58,13 @@ html_title = "Topology Workbench"
 html_additional_pages = {"index": "index_page.html"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
+# A link to the source of each page; generated pages have none (`api_pages`).
+html_theme_options = {
+    "source_repository": "https://github.com/topology-workbench/topology-workbench",
+    "source_branch": "main",
+    "source_directory": "",
+}
 html_copy_source = False
 html_show_copyright = False
 templates_path = ["_templates"]

@@ -1,4 +1,6 @@
-"""Pictures for docs/gallery.md, taken in the real JupyterLab: ``PYTHONPATH=. python -m tests.gallery [NAME ...]``.
+"""Pictures of the README and docs/gallery.md: ``PYTHONPATH=. python -m tests.gallery [NAME ...]`` takes them.
+
+Those of the gallery are taken in the real JupyterLab, ``comparison`` of the README from a report.
 
 One picture per widget, size and theme, as ``docs/images/gallery/<widget>-<size>-<theme>.png``; a NAME such as
 ``editor-1000`` takes those alone.
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import report_picture
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, open_notebook, start_lab
 
@@ -139,6 +142,8 @@ def main(names: list[str]) -> int:
         return 1
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, launched() as browser:
+        if not names or "comparison" in names:
+            report_picture.take(browser)
         server = start_lab(Path(folder))
         try:
             for widget, (codes, _) in WIDGETS.items():

@@ -71,7 +71,7 @@ def user_roots(root: Path) -> frozenset[str]:
     """
     reach = reach_of(root)
     named = {name for text in texts_of_users(root) for name in reach.named_by(text)}
-    return frozenset({"workbench.__main__:", "workbench.policies.registry:", *named})
+    return frozenset({"workbench.__main__:", "workbench.cli.kubectl:", "workbench.policies.registry:", *named})
 
 
 def names_imported(source: str, module: str = "") -> Iterator[tuple[str, int]]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+from tests import report_picture
 from tests.gallery import IMAGES, THEMES, WIDGETS
 from tests.readme import ROOT
+
+
+def test_the_picture_of_the_readme_shows_what_the_policies_do_now():
+    """Where this fails, take it anew: ``PYTHONPATH=. python -m tests.gallery comparison``."""
+    assert json.loads(report_picture.KEPT.read_text("utf-8")) == report_picture.shown()
 
 
 def test_every_picture_is_shown_and_small():

@@ -136,6 +136,7 @@ CALLED_FROM_OUTSIDE = {
     "workbench.live.kubernetes.bounded_server:BoundedServer.process_request": "socketserver",
     "workbench.live.kubernetes.bounded_server:BoundedServer.service_actions": "socketserver",
     "workbench.live.kubernetes.connection:_ReadOnly.handle_request": "httpx",
+    "workbench.live.kubernetes.tls_server:TlsServer.get_request": "socketserver",
     "workbench.live.kubernetes.metrics:_Collector.collect": "prometheus_client",
     "workbench.study.digest:_Pickler.persistent_id": "pickle",
     "workbench.widgets.editor:TopologyEditor.selection": "a cell that asks what is selected on the page",

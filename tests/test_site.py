@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import workbench
-from docs.api_pages import pages
+from docs.api_pages import objects, pages
+from docs.cli_pages import pages as commands_with_pages
 from docs.widget_pictures import PICTURES
 from tests.readme import ROOT
 
@@ -64,8 +66,24 @@ def test_every_entry_of_a_toctree_names_a_page():
     listed = [(page, line, paths) for page in PAGES if page.suffix == ".md" for line, paths in entries(page)]
     assert len(listed) > 30
     rooms = [line for _, line, _ in listed if line.startswith("rooms/")]
-    assert [(page.name, line) for page, line, paths in listed if not paths and line not in rooms] == []
+    generated = (*rooms, "objects/*", *(f"pages/{name}" for name in commands_with_pages()))
+    assert [(page.name, line) for page, line, paths in listed if not paths and line not in generated] == []
     assert sorted(rooms) == sorted(f"rooms/{name}" for name in pages() if name.count(".") == 1)
+
+
+def test_every_command_has_a_page_with_its_help():
+    found = commands_with_pages()
+    listed = [line.removeprefix("pages/") for line, _ in entries(ROOT / "docs" / "cli" / "index.md")]
+    assert listed == list(found)
+    assert "workbench topology discover ufm\n~~~" in found["topology"]
+    assert "--output [table|wide|json|yaml|csv]" in found["place"]
+
+
+def test_every_export_has_a_page_that_other_sites_can_link_to():
+    found = objects()
+    assert found["workbench.load"].endswith(".. autofunction:: workbench.load\n")
+    modules = {name for name in workbench.__all__ if isinstance(getattr(workbench, name), ModuleType)}
+    assert set(found) == {f"workbench.{name}" for name in set(workbench.__all__) - modules}
 
 
 def test_pages_of_packages_name_the_pages_below_them():

@@ -49,9 +49,41 @@ def test_a_place_that_cannot_be_written_is_bad_input(run: Run, files: Path) -> N
     assert result.status == 2 and "cannot be written" in result.err and len(result.err.splitlines()) == 1
 
 
-def test_a_table_cannot_go_to_a_file(run: Run, files: Path) -> None:
-    assert run("compare", "-f", files, "--policies", "gang", "--out", files / "x").status == 2
-    assert not (files / "x").exists()
+def test_a_table_goes_to_a_file(run: Run, files: Path, tmp_path: Path) -> None:
+    arguments = ("compare", "-f", files, "--policies", "gang,binpack", "-o", "wide")
+    result = run(*arguments, "--out", tmp_path / "x")
+    assert (result.status, result.out) == (1, "")
+    lines = (tmp_path / "x").read_text("utf-8").splitlines()
+    assert [line.split()[0] for line in lines if line.startswith((" gang", " binpack"))] == ["gang", "binpack"]
+
+
+def test_one_policy_with_several_configurations(run: Run, files: Path, tmp_path: Path) -> None:
+    for name, weight in (("a.conf", 1), ("b.conf", 5)):
+        plugins = f"[{{name: gang}}, {{name: binpack, arguments: {{binpack.weight: {weight}}}}}]"
+        text = f'actions: "enqueue, allocate"\ntiers: [{{plugins: {plugins}}}]\n'
+        (tmp_path / name).write_text(text)
+    policies = f"volcano@{tmp_path / 'a.conf'},volcano@{tmp_path / 'b.conf'},volcano"
+    result = run("compare", "-f", files, "--policies", policies, "-o", "json")
+    named = [row["policy"] for row in result.json["policies"]]
+    assert named == [f"volcano-1.15@{tmp_path / 'a.conf'}", f"volcano-1.15@{tmp_path / 'b.conf'}", "volcano-1.15"]
+    assert [one["policy"] for one in result.json["provenance"]["policies"]] == named
+    configurations = [one["parameters"]["config"] for one in result.json["provenance"]["policies"]]
+    assert configurations[0] != configurations[1] and configurations[2] is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "want"),
+    [
+        ("gang@a.conf", "gang: it reads no configuration (found @a.conf"),
+        ("volcano@", "no file after the '@'"),
+        ("volcano@no-such.conf", "no-such.conf: cannot be read"),
+        ("volcan@a.conf", "did you mean volcano"),
+    ],
+)
+def test_a_configuration_that_cannot_be(run: Run, files: Path, spec: str, want: str) -> None:
+    for command, option in (("compare", "--policies"), ("place", "--policy")):
+        result = run(command, "-f", files, option, spec)
+        assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

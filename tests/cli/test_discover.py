@@ -171,10 +171,6 @@ class TestLabel:
             ((), "label: no topology types (expected --type NAME=KEY,"),
             (("--type", "rack"), "--type: no key and value"),
             (("--config", config), f"{config}: no source label (found ufm, expected source: label)"),
-            (
-                ("--type", TYPE, "--out", tmp_path / "x", "-o", "table"),
-                "--out: tables are printed",
-            ),
         ):
             result = run("topology", "discover", "label", "-f", nodes, *arguments)
             assert result.status == 2 and want in result.err and result.out == ""

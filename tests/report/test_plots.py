@@ -86,6 +86,7 @@ def test_runs_and_waits(result):
     result.plot(ax, kind="gantt")
     ((_, (jobs, lasted), options),) = ax.of("barh")
     assert (jobs, lasted.tolist(), options["left"].tolist()) == ([0, 1], [1.0, 1.0], [0.0, 1.0])
+    assert ax.of("set_yticks")[0][1][1] == result.to_dataframe()["job"].tolist()
     result.plot(ax, kind="waits")
     ((_, (waited, share), _),) = ax.of("step")
     assert (waited.tolist(), share.tolist()) == ([0.0, 1.0], [0.5, 1.0])

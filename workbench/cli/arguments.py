@@ -40,6 +40,7 @@ __all__ = [
     "policy_with",
     "required_policy_names",
     "reviewed",
+    "row_names",
     "standard_input",
     "tell_findings",
     "tell_gaps",
@@ -136,36 +137,65 @@ def required_policy_names(texts: Sequence[str]) -> list[str]:
 def policy_with(spec: str, given: Sequence[str]) -> Policy:
     """Make the policy called `spec` with the parameters KEY=VALUE of ``--set``.
 
-    For a parameter that is a configuration the value is a file name, and the file is read.
+    For a parameter that is a configuration the value is a file name, and the file is read. ``NAME@FILE`` names the
+    configuration of this policy.
     """
     from workbench.policies import get_policy
 
-    return get_policy(spec, **_read(get_policy(spec), key_values("--set", given, reserved=_RESERVED)))
+    name, file = _with_file(spec)
+    bare = get_policy(name)
+    return get_policy(name, **_read(bare, key_values("--set", given, reserved=_RESERVED), file))
 
 
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
     """Make several policies; each gets those of the parameters KEY=VALUE of ``--set`` that it has.
+
+    A policy ``NAME@FILE`` has a configuration of its own; `row_names` tells several of one name apart.
 
     Raises UnknownNameError: a parameter that no policy has.
     """
     from workbench.policies import get_policy
 
     values = key_values("--set", given, reserved=_RESERVED)
-    bare = [get_policy(spec) for spec in specs]
+    named = [_with_file(spec) for spec in specs]
+    bare = [get_policy(name) for name, _ in named]
     known = {name for policy in bare for name in policy.parameters}
     for name in values:
         if name not in known:
             raise UnknownNameError("parameter of the policies compared", name, known)
     own = [{name: value for name, value in values.items() if name in policy.parameters} for policy in bare]
-    return [get_policy(spec, **_read(policy, mine)) for spec, policy, mine in zip(specs, bare, own, strict=True)]
+    return [
+        get_policy(name, **_read(policy, mine, file))
+        for (name, file), policy, mine in zip(named, bare, own, strict=True)
+    ]
 
 
-def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
+def row_names(specs: Sequence[str], policies: Sequence[Policy]) -> list[str]:
+    """Names by which the rows of a comparison are told apart: that of the policy, with ``@FILE`` as given."""
+    files = [_with_file(spec)[1] for spec in specs]
+    return [f"{policy.name}@{file}" if file else policy.name for policy, file in zip(policies, files, strict=True)]
+
+
+def _with_file(spec: str) -> tuple[str, str]:
+    """Name of a policy and the file of its own configuration, empty if there is none, of ``NAME[@FILE]``."""
+    name, at, file = spec.partition("@")
+    if at and not file.strip():
+        raise InputError("no file after the '@'", source="policy", got=repr(spec), expected="volcano@FILE")
+    return name.strip(), file.strip()
+
+
+def _read(policy: Policy, values: dict[str, Any], own_file: str) -> dict[str, Any]:
     """The parameter values of a policy, with file names of configurations replaced by the files' contents."""
+    # Only a configuration has None for its default.
+    configurations = [name for name, value in policy.parameters.items() if value is None]
+    if own_file and not configurations:
+        raise InputError("it reads no configuration", source=policy.name, got=f"@{own_file}", expected="no '@FILE'")
+    values = {**values, **({configurations[0]: own_file} if own_file else {})}
+    files = [name for name in values if name in configurations]
+    if not files:
+        return values
     from workbench.formats.scheduler_conf import load_config
 
-    # Only a configuration has None for its default.
-    files = [name for name in values if policy.parameters.get(name, "") is None]
     return {**values, **{name: load_config(values[name]) for name in files}}
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.arguments import given_paths, load_scenario, policies_with, required_policy_names, tell_gaps
+from workbench.cli.arguments import (
+    given_paths,
+    load_scenario,
+    policies_with,
+    required_policy_names,
+    row_names,
+    tell_gaps,
+)
 from workbench.cli.option_values import one_of
 from workbench.cli.options import (
     AnyScheduler,
@@ -26,9 +33,10 @@ from workbench.cli.options import (
     Policies,
     SharedSettings,
     Strict,
+    TableOutput,
     TierSpeeds,
 )
-from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, tell, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, emit_png, print_tables, progress_bar, tell
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, Shapes, communication_plan
 from workbench.evaluate.usual_policies import USUAL_POLICIES
@@ -55,7 +63,7 @@ def compare(
     gpus_per_node: GpusPerNode = None,
     job: Job = "",
     output: Annotated[
-        CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result.")
+        CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result; wide: all columns, unwrapped.")
     ] = CompareOutput.table,
     machine: Machine = "",
     shape: Shapes = [],  # noqa: B006
@@ -90,7 +98,7 @@ def compare(
 
     names = required_policy_names(policies)
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     chosen = policies_with(names, set_)
     scenario = load_scenario(
         inputs, matrix, from_, any_scheduler=any_scheduler, policies=chosen, gpus_per_node=gpus_per_node, strict=strict
@@ -100,7 +108,13 @@ def compare(
     priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
     with progress_bar("comparing") as step:
         comparison = run(
-            scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs, communication=priced
+            scenario.gangs,
+            scenario.snapshot,
+            chosen,
+            progress=step,
+            inputs=scenario.inputs,
+            communication=priced,
+            names=row_names(names, chosen),
         )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
@@ -122,15 +136,17 @@ def _show(
     from workbench.evaluate.differences import differences
     from workbench.evaluate.lost_places import lost_places
 
-    if output is CompareOutput.table:
+    if output in (CompareOutput.table, CompareOutput.wide):
         from workbench.report.comparison_tables import comparison_tables, difference_tables, job_tables
 
+        wide = output is CompareOutput.wide
+
         if wanted:
-            print_tables(*job_tables(comparison, wanted))
+            print_tables(*job_tables(comparison, wanted), unwrapped=wide, out=out)
         else:
             found = difference_tables(comparison, lost_places(comparison, chosen)) if by_job else None
-            print_tables(*(comparison_tables(comparison) if found is None else found))
-    elif output is CompareOutput.json:
+            print_tables(*(comparison_tables(comparison) if found is None else found), unwrapped=wide, out=out)
+    elif output in DATA:
         record = {**comparison.to_dict(), "findings": [finding.to_dict() for finding in scenario.findings]}
         if wanted:
             record["jobs"] = [wanted]
@@ -140,7 +156,7 @@ def _show(
             compared = tuple(row.policy for row in comparison.rows)
             record["differences"] = [one.to_dict(compared) for one in differences(comparison)]
             record["lost_places"] = [one.to_dict() for one in lost_places(comparison, chosen)]
-        emit(to_json(record), out)
+        emit_data(record, output, out)
     elif output is CompareOutput.csv:
         from workbench.report.csv_text import csv_text
 
@@ -172,6 +188,10 @@ def demo(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the comparison as a page, with pictures, too.")
     ] = None,
+    output: Annotated[
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
+    out: Out = None,
 ) -> None:
     """Compare six policies on the cluster of Volcano's design document, which comes with the package.
 
@@ -187,6 +207,7 @@ def demo(
     from workbench.report.comparison_tables import comparison_tables
 
     check_out(html)
+    check_out(out)
     scenario = load("demo")
     with progress_bar("comparing") as step:
         comparison = compare(
@@ -196,7 +217,10 @@ def demo(
             progress=step,
             inputs=scenario.inputs,
         )
-    print_tables(*comparison_tables(comparison))
+    if output is TableOutput.table:
+        print_tables(*comparison_tables(comparison), out=out)
+    else:
+        emit_data(comparison.to_dict(), output, out)
     if html is not None:
         from workbench.report.html import report_html
 

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
-from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out, Paths
-from workbench.cli.output import check_out, emit, print_tables, tell
+from workbench.cli.completion import format_names
+from workbench.cli.option_values import one_of
+from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out, Paths, TableOutput
+from workbench.cli.output import check_out, emit, emit_data, print_tables, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
 
@@ -18,7 +20,9 @@ __all__ = ["convert"]
 def convert(
     paths: Paths = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Files = [],  # noqa: B006
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help="Format to write.", autocompletion=format_names)
+    ] = "",
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     matrix: Matrices = [],  # noqa: B006
@@ -29,6 +33,10 @@ def convert(
             help="With --to hypernodes-regex: the shortest patterns, which later nodes may match by mistake.",
         ),
     ] = False,
+    output: Annotated[
+        TableOutput,
+        one_of(TableOutput, "-o", "--output", help="Form of the list of formats."),
+    ] = TableOutput.table,
     out: Out = None,
 ) -> None:
     """Write a topology in another format, or list the formats.
@@ -49,8 +57,14 @@ def convert(
         from workbench.report.command_tables import format_tables
 
         rows = [(f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS]
-        print_tables(*format_tables(rows))
+        if output is TableOutput.table:
+            print_tables(*format_tables(rows), out=out)
+        else:
+            keys = ("format", "read", "written", "title")
+            emit_data([dict(zip(keys, row, strict=True)) for row in rows], output, out)
         return
+    if output is not TableOutput.table:
+        raise InputError("of the list of formats alone", source="--output", got=output.value, expected="--to FORMAT")
     if not to:
         raise InputError("no format to write", source="--to", expected=", ".join(writable_formats()))
     target = get_format(to)

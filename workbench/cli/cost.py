@@ -17,13 +17,14 @@ from workbench.cli.options import (
     Files,
     From,
     GpusPerNode,
+    ObjectOutput,
     Out,
     Paths,
     SchedulerPolicy,
     TableOutput,
     TierSpeeds,
 )
-from workbench.cli.output import check_out, emit, print_tables, tell, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, tell
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, calibration_with, training_model
 from workbench.errors import InputError
@@ -77,7 +78,7 @@ def cost(
     from workbench.model.placement import Placement
 
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     fitted = calibration_with(calibration, machine)
     parallel = ParallelShape.parse(shape, "--shape")
     trained = training_model(model)
@@ -99,12 +100,12 @@ def cost(
         nodes = _reordered(placement, along_hypernodes(placement).ranks_before)
     costs = CostModel(fitted, machine, scenario.snapshot.topology, speeds)
     found = job_cost(decision.gang.key, nodes, parallel, trained, costs)
-    if output is TableOutput.json:
-        emit(to_json(found.to_dict()), out)
+    if output in DATA:
+        emit_data(found.to_dict(), output, out)
     else:
         from workbench.report.command_tables import cost_tables
 
-        print_tables(*cost_tables(found))
+        print_tables(*cost_tables(found), out=out)
 
 
 def _decision(decisions: Sequence[Decision], job: str) -> Decision:
@@ -139,6 +140,9 @@ def calibrate(
         ),
     ],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the calibration.")] = "collectives",
+    output: Annotated[
+        ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result; `cost` reads json.")
+    ] = ObjectOutput.json,
     out: Out = None,
 ) -> None:
     """Fit latency, bandwidth and efficiency of every measured block of collectives, as JSON for `workbench cost`.
@@ -159,4 +163,4 @@ def calibrate(
         tell(f"note: {file}: {note}")
     if overruled:
         tell(f"left out: {counted(overruled, 'row')} measured with an algorithm switched off")
-    emit(to_json(fit_calibration(measurements, default_systems(), name).to_record()), out)
+    emit_data(fit_calibration(measurements, default_systems(), name).to_record(), output, out)

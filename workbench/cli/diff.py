@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.option_values import one_of
 from workbench.cli.options import Out, ShowOutput
-from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables
 
 __all__ = ["diff"]
 
@@ -49,7 +49,7 @@ def diff(
     from workbench.errors import InputError
     from workbench.topology.diff import diff_snapshots
 
-    check_out(out, output)
+    check_out(out)
     both = [*paths, *file]
     if len(both) != 2 or both == ["-", "-"]:
         got = " and ".join(both) or "none"
@@ -65,9 +65,9 @@ def diff(
     if output is ShowOutput.table:
         from workbench.report.difference import difference_tables
 
-        print_tables(*difference_tables(found))
-    elif output is ShowOutput.json:
-        emit(to_json({"before": both[0], "after": both[1], **found.to_dict()}), out)
+        print_tables(*difference_tables(found), out=out)
+    elif output in DATA:
+        emit_data({"before": both[0], "after": both[1], **found.to_dict()}, output, out)
     else:
         from workbench.report.difference import difference_page
 

@@ -125,7 +125,7 @@ def label(
     from workbench.topology.discovery.label import discover_label
 
     inputs = [*paths, *file] if apply else given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     target = Target(apply, dry_run, context, kubeconfig)
     types: dict[str, tuple[str, ...]] = {}
     source = source_of(config, "label")
@@ -176,7 +176,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
         ) -> None:
             from workbench.objects.fields import get_text
 
-            check_out(out, output)
+            check_out(out)
             target = Target(apply, dry_run, context, kubeconfig)
             source = source_of(config, name)
             access = access_of(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
@@ -266,7 +266,7 @@ def _finish(
     if output is DiscoverOutput.table:
         from workbench.report.command_tables import plan_tables
 
-        print_tables(*plan_tables(plan))
+        print_tables(*plan_tables(plan), out=out)
     elif output is DiscoverOutput.json:
         emit(to_json(_facts(plan, result, manifests)), out)
     elif out is not None or not target.apply:

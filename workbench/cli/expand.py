@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import kinds_with_counts, reviewed, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput, Strict
-from workbench.cli.output import emit, tell, to_json
+from workbench.cli.output import emit_objects, tell
 from workbench.errors import InputError
 
 __all__ = ["expand"]
@@ -39,7 +39,6 @@ def expand(
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents
-    from workbench.formats.write_manifests import to_yaml
     from workbench.jobs.before_submission import job_notices
     from workbench.jobs.expand import expand_hyper_job, expand_job, is_hyper_job, is_volcano_job
 
@@ -70,7 +69,4 @@ def expand(
         expected = "a Job (batch.volcano.sh/v1alpha1) or a HyperJob (training.volcano.sh/v1alpha1)"
         raise InputError("no Job to expand", source=", ".join(path), got=got, expected=expected)
     tell_kinds(others)
-    if output is ObjectOutput.json:
-        emit(to_json({"apiVersion": "v1", "kind": "List", "items": objects}))
-    else:
-        emit(to_yaml(objects))
+    emit_objects(objects, output)

@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import policies_with, required_policy_names, tell_notes
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import CurveOutput, Out, SharedSettings
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, progress_bar
 from workbench.errors import InputError
 from workbench.model.whole_number import number_range
 
@@ -65,7 +65,7 @@ def fill(
 
     names = required_policy_names(policies)
     numbers = _seeds(seeds)
-    check_out(out, output)
+    check_out(out)
     chosen = policies_with(names, set_)
     trace = read_openb(nodes, pods)
     tell_notes(trace.notes)
@@ -76,8 +76,8 @@ def fill(
     except InputError as error:
         places = {"policy": "--policies", trace.name: str(pods)}
         raise error.of(places.get(error.source or "", error.source or "")) from None
-    if output is CurveOutput.json:
-        emit(to_json(study.to_dict()), out)
+    if output in DATA:
+        emit_data(study.to_dict(), output, out)
     elif output is CurveOutput.csv:
         from workbench.report.csv_text import csv_text
 
@@ -89,7 +89,7 @@ def fill(
     else:
         from workbench.report.study_views import fill_tables
 
-        print_tables(*fill_tables(study))
+        print_tables(*fill_tables(study), out=out)
 
 
 def _seeds(text: str) -> list[int]:

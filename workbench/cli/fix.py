@@ -27,10 +27,10 @@ from workbench.cli.options import (
     Matrices,
     Paths,
     PolicySettings,
-    ReviewOutput,
     SchedulerPolicy,
+    TableOutput,
 )
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
+from workbench.cli.output import check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.name_list import name_list
@@ -70,8 +70,8 @@ def fix(
         ),
     ] = "job,queue,wait,shrink,evict,nodes",
     output: Annotated[
-        ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
-    ] = ReviewOutput.table,
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -154,10 +154,10 @@ def _write(proven: Sequence[FixReport], wanted: str, loaded: LoadedDocuments, ou
 
 
 def _show(
-    proven: Sequence[FixReport], wanted: str, chosen: Policy, loaded: LoadedDocuments, output: ReviewOutput
+    proven: Sequence[FixReport], wanted: str, chosen: Policy, loaded: LoadedDocuments, output: TableOutput
 ) -> None:
     """Write what was found of each pending job; `wanted` is the key of the only job in question, or empty."""
-    if output is ReviewOutput.table:
+    if output is TableOutput.table:
         from workbench.report.command_tables import fix_tables
 
         for report in proven:
@@ -171,7 +171,7 @@ def _show(
             result: Any = records[0] if records else _placed_record(wanted, chosen)
         else:
             result = records
-        emit(to_json(result) if output is ReviewOutput.json else to_yaml(result), None)
+        emit_data(result, output)
 
 
 def _classes(order: str) -> list[str]:

@@ -13,7 +13,7 @@ import typer
 from workbench.cli.arguments import gpu_list, required_policy_names, standard_input
 from workbench.cli.option_values import grouped, one_of, whole
 from workbench.cli.options import ShowOutput
-from workbench.cli.output import emit, print_tables, progress_bar, tell, to_json
+from workbench.cli.output import DATA, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.whole_number import whole_number
@@ -218,8 +218,8 @@ def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput) -
     """Write the GPUs that were chosen; exit status 1 where none were."""
     from workbench.model.best_gpus import BestGpus
 
-    if output is ShowOutput.json:
-        emit(to_json(found.to_dict()))
+    if output in DATA:
+        emit_data(found.to_dict(), output)
     elif found.gpus:
         from workbench.report.command_tables import best_gpus_tables, pod_gpus_tables
 
@@ -286,8 +286,8 @@ def _show_regret(
         )
     with progress_bar("asking") as step:
         found = regret(matrix, names, sizes=None if k is None else [k], symmetric=symmetric, progress=step)
-    if output is ShowOutput.json:
-        emit(to_json(found.to_dict()))
+    if output in DATA:
+        emit_data(found.to_dict(), output)
     elif output is ShowOutput.html:
         from workbench.report.regret_view import regret_page
 

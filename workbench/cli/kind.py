@@ -9,8 +9,8 @@ import typer
 
 from workbench.cli.arguments import key_values, standard_input
 from workbench.cli.option_values import one_of, seconds
-from workbench.cli.options import TableOutput
-from workbench.cli.output import emit, print_tables, tell, to_json
+from workbench.cli.options import Out, TableOutput
+from workbench.cli.output import DATA, emit, emit_data, print_tables, tell
 
 __all__ = ["kind_app"]
 
@@ -100,6 +100,7 @@ def list_(
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table
     ),
+    out: Out = None,
 ) -> None:
     """List the clusters that 'workbench kind up' made.
 
@@ -121,10 +122,10 @@ def list_(
         }
         for one in made_clusters()
     ]
-    if output is TableOutput.json:
-        emit(to_json(rows))
+    if output in DATA:
+        emit_data(rows, output, out)
     else:
-        print_tables(*made_cluster_tables(rows))
+        print_tables(*made_cluster_tables(rows), out=out)
 
 
 @kind_app.command(hidden=True)

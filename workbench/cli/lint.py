@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import given_paths, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, Out, Paths, Strict
-from workbench.cli.output import check_out, emit, print_tables, tell_lines, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, tell_lines, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class LintOutput(StrEnum):
 
     table = "table"
     json = "json"
+    yaml = "yaml"
     html = "html"
     sarif = "sarif"
 
@@ -60,17 +61,17 @@ def lint(
 
     only, without = _ids(rules), _ids(ignore)
     chosen = choose_rules(only, without)
-    check_out(out, output)
+    check_out(out)
     if list_rules:
         if output is LintOutput.table:
             from workbench.report.lint_view import rule_tables
 
-            print_tables(*rule_tables(chosen))
+            print_tables(*rule_tables(chosen), out=out)
             return
-        if output is LintOutput.json:
-            emit(to_json([_rule(rule) for rule in chosen]), out)
+        if output in DATA:
+            emit_data([_rule(rule) for rule in chosen], output, out)
             return
-        raise InputError("the rules are listed as a table or as JSON", source="--list-rules", got=f"-o {output.value}")
+        raise InputError("rules are a list", source="--list-rules", got=f"-o {output.value}", expected="-o table")
     from workbench.formats.lint_files import fix_files, lint_files
 
     inputs = given_paths(paths, file)
@@ -92,12 +93,11 @@ def lint(
 
 def _show(linted: LintedFiles, output: LintOutput, out: Any) -> None:
     report = linted.report
-    if output is LintOutput.json:
+    if output in DATA:
         # `problems`: what `topology show` says of the same input.
         problems = [{"code": p.code, "domain": p.domain, "message": p.message} for p in report.subject.problems]
-        emit(
-            to_json({**report.to_dict(), "problems": problems, "notes": [note.to_dict() for note in linted.notes]}), out
-        )
+        notes = [note.to_dict() for note in linted.notes]
+        emit_data({**report.to_dict(), "problems": problems, "notes": notes}, output, out)
     elif output is LintOutput.sarif:
         from workbench.evaluate.provenance import version
         from workbench.formats.sarif import to_sarif
@@ -110,7 +110,7 @@ def _show(linted: LintedFiles, output: LintOutput, out: Any) -> None:
     else:
         from workbench.report.lint_view import lint_tables
 
-        print_tables(*lint_tables(report))
+        print_tables(*lint_tables(report), out=out)
 
 
 def _ids(text: str) -> tuple[str, ...]:

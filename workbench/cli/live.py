@@ -9,8 +9,28 @@ import typer
 
 from workbench.cli.arguments import required_policy_names, standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import TIMEOUT_S, Context, Kubeconfig, LiveCompareOutput, Out, TableOutput, Timeout, announce
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.cli.options import (
+    TIMEOUT_S,
+    Context,
+    Kubeconfig,
+    LiveCompareOutput,
+    ObjectOutput,
+    Out,
+    TableOutput,
+    Timeout,
+    announce,
+)
+from workbench.cli.output import (
+    DATA,
+    check_out,
+    emit,
+    emit_data,
+    emit_objects,
+    print_tables,
+    progress_bar,
+    tell,
+    to_json,
+)
 from workbench.cli.watch import watch
 from workbench.errors import InputError
 
@@ -118,7 +138,7 @@ def compare(
     """
     from workbench.report.audit_tables import audit_page, audit_tables
 
-    check_out(out, "table" if output is LiveCompareOutput.wide else output)
+    check_out(out)
     if recorded is not None and paths:
         raise InputError("nothing else is read", source="--recorded", expected="--recorded or PATH, one of the two")
     names = required_policy_names(policies) if policies else []
@@ -128,13 +148,13 @@ def compare(
     else:
         found, said = _of_cluster(paths, names, context, kubeconfig, timeout)
     words = {key: [one.text for one in each] for key, each in said.items()}
-    if output is LiveCompareOutput.json:
-        emit(to_json([{**where, **told.to_dict(), **_waiting_record(told, said)} for where, told in found]), out)
+    if output in DATA:
+        emit_data([{**where, **told.to_dict(), **_waiting_record(told, said)} for where, told in found], output, out)
     elif output is LiveCompareOutput.html:
         emit(audit_page(found, words), out)
     else:
         wide = output is LiveCompareOutput.wide
-        print_tables(*audit_tables(found, words, wide=wide), unwrapped=wide)
+        print_tables(*audit_tables(found, words, wide=wide), unwrapped=wide, out=out)
     if any(not told.agrees for _, told in found):
         raise typer.Exit(1)
 
@@ -150,6 +170,7 @@ def doctor(
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table
     ),
+    out: Out = None,
 ) -> None:
     """Look at version, rights, kinds, HyperNodes and scheduler configuration of a cluster.
 
@@ -163,11 +184,12 @@ def doctor(
     from workbench.live import examine_cluster
     from workbench.report.command_tables import doctor_tables
 
+    check_out(out)
     checks = examine_cluster(context, kubeconfig=kubeconfig, timeout_s=timeout, announce=announce)
-    if output is TableOutput.json:
-        emit(to_json([check.to_dict() for check in checks]))
+    if output in DATA:
+        emit_data([check.to_dict() for check in checks], output, out)
     else:
-        print_tables(doctor_tables([(check.state.value, check.subject, check.text) for check in checks]))
+        print_tables(doctor_tables([(check.state.value, check.subject, check.text) for check in checks]), out=out)
     if any(check.state == "problem" for check in checks):
         raise typer.Exit(1)
 
@@ -177,6 +199,9 @@ def rbac(
     subject: Annotated[
         str, typer.Argument(metavar="SUBJECT", help="user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")
     ],
+    output: Annotated[
+        ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
+    ] = ObjectOutput.yaml,
     out: Out = None,
 ) -> None:
     """Write the roles that let somebody read a cluster with `workbench live`, and nothing else.
@@ -186,11 +211,10 @@ def rbac(
     \b
       workbench live rbac user:jane | kubectl apply -f -
     """
-    from workbench.formats.write_manifests import to_yaml
     from workbench.live.kubernetes.rbac import reader_role
 
     check_out(out)
-    emit(to_yaml(reader_role(subject)), out)
+    emit_objects(reader_role(subject), output, out)
 
 
 def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str], Audit]]:

@@ -11,17 +11,19 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import policy_with
+from workbench.cli.option_values import one_of
 from workbench.cli.options import (
     TIMEOUT_S,
     Context,
     Kubeconfig,
+    ObjectOutput,
     Out,
     PolicySettings,
     SchedulerPolicy,
     Timeout,
     announce,
 )
-from workbench.cli.output import check_out, emit, tell
+from workbench.cli.output import check_out, emit_objects, tell
 from workbench.errors import InputError
 
 __all__ = ["operator_app"]
@@ -196,6 +198,9 @@ def manifests(
         bool,
         typer.Option("--admission", help="The admission server, too, with a certificate and a key made for it."),
     ] = False,
+    output: Annotated[
+        ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
+    ] = ObjectOutput.yaml,
     out: Out = None,
 ) -> None:
     """Write the manifests by which the operator runs inside of a cluster: rights, service account and Deployment.
@@ -207,7 +212,6 @@ def manifests(
     \b
       workbench operator manifests --image registry.example/topology-workbench:0.1 | kubectl apply -f -
     """
-    from workbench.formats.write_manifests import to_yaml
     from workbench.live.kubernetes.admission_manifests import ADMISSION_NAME, admission_manifests
     from workbench.live.kubernetes.certificates import own_certificate
     from workbench.live.kubernetes.operator_manifests import operator_manifests
@@ -225,7 +229,7 @@ def manifests(
             pair = own_certificate([f"{ADMISSION_NAME}.{namespace}.svc"], Path(folder))
             tls = pair[0].read_bytes(), pair[1].read_bytes()
         manifests += admission_manifests(namespace, image, scheduler_name, *tls)
-    emit(to_yaml(manifests), out, private=admission)
+    emit_objects(manifests, output, out, private=admission)
 
 
 def _namespace_and_name(text: str) -> tuple[str, str]:

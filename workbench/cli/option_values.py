@@ -7,6 +7,7 @@ texts, and checks what they may not be together; commands with the same options 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
@@ -79,15 +80,20 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
 
 
 def one_of(kind: type[E], *names: str, help: str) -> Any:
-    """Make a typer option that takes one value of the enumeration `kind`; `names` and `help` are as in `whole`."""
+    """Make a typer option that takes one value of the enumeration `kind`; `names` and `help` are as in `whole`.
+
+    For ``--output`` the environment variable ``WORKBENCH_OUTPUT`` is the value where the option is not given.
+    """
 
     def parse(text: str) -> E:
         try:
             return kind(text)
         except ValueError:
-            raise _refused(names[0], "not a value of this option", text, " or ".join(kind)) from None
+            source = variable if variable and os.environ.get(variable) == text else names[0]
+            raise _refused(source, "not a value of this option", text, " or ".join(kind)) from None
 
-    return typer.Option(*names, parser=parse, metavar=f"[{'|'.join(kind)}]", help=help)
+    variable = "WORKBENCH_OUTPUT" if "--output" in names else None
+    return typer.Option(*names, parser=parse, metavar=f"[{'|'.join(kind)}]", help=help, envvar=variable)
 
 
 def _refused(option: str, message: str, text: str, expected: str) -> OptionError:

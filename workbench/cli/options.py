@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.completion import context_names, format_names, policy_names
 from workbench.cli.option_values import OptionError, seconds, whole
 from workbench.cli.output import tell
 from workbench.errors import UnknownNameError
@@ -37,8 +38,8 @@ __all__ = [
     "PlaceOutput",
     "Policies",
     "PolicySettings",
-    "ReviewOutput",
     "Routes",
+    "RunOutput",
     "SchedulerPolicy",
     "SharedSettings",
     "ShowOutput",
@@ -52,10 +53,11 @@ __all__ = [
 
 
 class TableOutput(StrEnum):
-    """Output formats (``-o``) of commands that write no file."""
+    """Output formats (``-o``) of commands whose result is a table or data."""
 
     table = "table"
     json = "json"
+    yaml = "yaml"
 
 
 class LiveCompareOutput(StrEnum):
@@ -64,6 +66,7 @@ class LiveCompareOutput(StrEnum):
     table = "table"
     wide = "wide"
     json = "json"
+    yaml = "yaml"
     html = "html"
 
 
@@ -71,17 +74,10 @@ class PlaceOutput(StrEnum):
     """Output formats of `workbench place` (``-o``)."""
 
     table = "table"
+    wide = "wide"
     json = "json"
     yaml = "yaml"
     csv = "csv"
-
-
-class ReviewOutput(StrEnum):
-    """Output formats of `workbench validate` (``-o``)."""
-
-    table = "table"
-    json = "json"
-    yaml = "yaml"
 
 
 class ObjectOutput(StrEnum):
@@ -95,7 +91,9 @@ class CompareOutput(StrEnum):
     """Output formats of `workbench compare` (``-o``)."""
 
     table = "table"
+    wide = "wide"
     json = "json"
+    yaml = "yaml"
     csv = "csv"
     svg = "svg"
     png = "png"
@@ -107,8 +105,18 @@ class CurveOutput(StrEnum):
 
     table = "table"
     json = "json"
+    yaml = "yaml"
     csv = "csv"
     svg = "svg"
+
+
+class RunOutput(StrEnum):
+    """Output formats of `workbench run` (``-o``)."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    csv = "csv"
 
 
 class ArrivalKind(StrEnum):
@@ -124,6 +132,7 @@ class SimulationOutput(StrEnum):
 
     table = "table"
     json = "json"
+    yaml = "yaml"
     csv = "csv"
     svg = "svg"
     html = "html"
@@ -183,6 +192,7 @@ class ShowOutput(StrEnum):
 
     table = "table"
     json = "json"
+    yaml = "yaml"
     html = "html"
 
 
@@ -223,6 +233,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
+        autocompletion=format_names,
         help="Format of what is no Kubernetes manifest, instead of what its content says; see 'topology convert'.",
     ),
 ]
@@ -247,12 +258,15 @@ Matrices = Annotated[
         help="Bandwidth matrix for the nodes whose names match the pattern (RE2). Repeatable.",
     ),
 ]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout; not with -o table.")
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout.")]
 Policies = Annotated[
     list[str],
-    typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; field: every twin."),
+    typer.Option(
+        "--policies",
+        metavar="P,P,…",
+        help="Policies, separated by commas; field: every twin; NAME@FILE: with a configuration.",
+        autocompletion=policy_names,
+    ),
 ]
 SharedSettings = Annotated[
     list[str],
@@ -263,7 +277,14 @@ SharedSettings = Annotated[
     ),
 ]
 SchedulerPolicy = Annotated[
-    str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy; see 'workbench policies'.")
+    str,
+    typer.Option(
+        "--policy",
+        metavar="NODE[+GPU]",
+        help="Policy; see 'workbench policies'.",
+        envvar="WORKBENCH_POLICY",
+        autocompletion=policy_names,
+    ),
 ]
 PolicySettings = Annotated[
     list[str],
@@ -272,7 +293,13 @@ PolicySettings = Annotated[
 #: Seconds by default.
 TIMEOUT_S = 60.0
 Context = Annotated[
-    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig; else its current one.")
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="Context of the kubeconfig; else its current one.",
+        autocompletion=context_names,
+    ),
 ]
 Kubeconfig = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="Else KUBECONFIG, or ~/.kube/config.")

@@ -10,8 +10,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 __all__ = [
+    "DATA",
     "check_out",
     "confirm",
     "emit",
+    "emit_data",
+    "emit_objects",
     "emit_png",
     "live_table",
     "print_tables",
@@ -36,6 +39,9 @@ __all__ = [
     "to_yaml",
     "without_controls",
 ]
+
+#: Forms of a result that `emit_data` writes.
+DATA = ("json", "yaml")
 
 
 #: Control characters but tab and line ends (a carriage return only before a line feed), line and paragraph separators,
@@ -119,17 +125,13 @@ def readers_may_leave() -> Iterator[None]:
                 stream.flush()
 
 
-def check_out(out: Path | None, output: str = "") -> None:
+def check_out(out: Path | None) -> None:
     """Check the output file of a command before any work is done.
 
-    Raises InputError if it cannot be written, or if `output` is ``table``, which is for the terminal only.
+    Raises InputError if it cannot be written.
     """
     if out is None:
         return
-    if output == "table":
-        raise InputError(
-            "tables are printed, not written to files", source="--out", expected="-o with another form, such as -o json"
-        )
     from workbench.formats.whole_file import check_writable
 
     check_writable(out)
@@ -223,6 +225,40 @@ def to_yaml(value: Any) -> str:
     return to_yaml_value(json.loads(to_json(value)))
 
 
+def emit_data(value: Any, form: str, out: Path | None = None) -> None:
+    """Write a result as JSON or YAML, as `emit` writes a text.
+
+    Parameters
+    ----------
+    value : Any
+        What `to_json` takes.
+    form : {"json", "yaml"}
+    out : Path, optional
+        The file; None: stdout.
+    """
+    emit(to_json(value) if form == "json" else to_yaml(value), out)
+
+
+def emit_objects(
+    objects: Sequence[Mapping[str, Any]], form: str, out: Path | None = None, *, private: bool = False
+) -> None:
+    """Write Kubernetes objects as YAML documents or as one JSON List.
+
+    Parameters
+    ----------
+    objects : sequence of mapping
+    form : {"json", "yaml"}
+    out : Path, optional
+        The file; None: stdout.
+    private : bool
+        As of `emit`.
+    """
+    from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
+
+    as_list = {"apiVersion": "v1", "kind": "List", "items": objects}
+    emit(to_json(as_list) if form == "json" else manifests_to_yaml(objects), out, private=private)
+
+
 def colourless() -> bool:
     """Whether the environment variable NO_COLOR is set, that is no colours are wanted (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
@@ -239,8 +275,8 @@ class _Harmless:
             yield segment if segment.control else segment._replace(text=without_controls(segment.text))
 
 
-def print_tables(*parts: Any, unwrapped: bool = False) -> None:
-    """Print rich tables, trees and texts to stdout.
+def print_tables(*parts: Any, unwrapped: bool = False, out: Path | None = None) -> None:
+    """Print rich tables, trees and texts to stdout or, if `out` is given, to a file.
 
     A terminal gets them fitted to its width, except for texts with ``no_wrap``. A pipe or a file gets one line per row,
     tree branch or sentence, as long as the line is, without blanks at its end, so that a name is found whole by grep; a
@@ -252,6 +288,11 @@ def print_tables(*parts: Any, unwrapped: bool = False) -> None:
 
     from workbench.report.layout import fitted, one_line
 
+    if out is not None:
+        with redirect_stdout(io.StringIO()) as printed:
+            print_tables(*parts)
+        emit(printed.getvalue(), out)
+        return
     terminal = sys.stdout.isatty() and not unwrapped
     console = Console(
         width=None if terminal else _UNWRAPPED, highlight=False, color_system=None if colourless() else "auto"

@@ -9,7 +9,7 @@ import typer
 from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
 from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, Out, Paths, TableOutput
-from workbench.cli.output import check_out, emit, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data
 
 if TYPE_CHECKING:
     from workbench.model.topology import Topology
@@ -37,20 +37,20 @@ def path(
       workbench topology path gpu-01 gpu-12 datasets/one-fabric/topology.conf -o json
     """
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     scenario = load_scenario(inputs, format=from_)
-    show_path(scenario.snapshot.topology, node, other, as_json=output is TableOutput.json, out=out)
+    show_path(scenario.snapshot.topology, node, other, form=output.value, out=out)
     tell_gaps(scenario)
 
 
-def show_path(topology: Topology, node: str, other: str, *, as_json: bool, out: Out = None) -> None:
+def show_path(topology: Topology, node: str, other: str, *, form: str, out: Out = None) -> None:
     """Print the way between two nodes.
 
     Parameters
     ----------
     node, other : str
         Names of nodes; UnknownNameError for others.
-    as_json : bool
+    form : {"table", "json", "yaml"}
     out : path, optional
         File to write to; None: standard output.
     """
@@ -59,8 +59,8 @@ def show_path(topology: Topology, node: str, other: str, *, as_json: bool, out: 
     domain = topology.lca_of_nodes(topology.node(node), topology.node(other))
     way = route_between(topology, node, other)
     meets = {"hypernode": topology.domain_name(domain), "tier": topology.domain_tier(domain)}
-    if as_json:
-        emit(to_json({"route": way, **meets}), out)
+    if form in DATA:
+        emit_data({"route": way, **meets}, form, out)
     elif way:
         emit(f"{' → '.join(way)}\nmeet in {meets['hypernode']} (tier {meets['tier']})", out)
     else:

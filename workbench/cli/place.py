@@ -24,7 +24,7 @@ from workbench.cli.options import (
     SchedulerPolicy,
     Strict,
 )
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json, to_yaml
+from workbench.cli.output import check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.notice import texts_of
 from workbench.model.number_text import duration_text
@@ -102,7 +102,7 @@ def place(
     gpus_per_node: GpusPerNode = None,
     job: Job = "",
     output: Annotated[
-        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
+        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result; wide: every pod, unwrapped.")
     ] = PlaceOutput.table,
     out: Out = None,
     more: PlaceExtras,
@@ -125,7 +125,7 @@ def place(
     from workbench.model.explanation import Recorder
 
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     more.check(output)
     chosen = policy_with(policy, set_)
     scenario = load_scenario(
@@ -156,10 +156,11 @@ def place(
     )
     tell_gaps(scenario)
     _tell_departures(chosen, scenario)
-    if output is PlaceOutput.table:
-        _print(found, more)
+    if output in (PlaceOutput.table, PlaceOutput.wide):
+        wide = output is PlaceOutput.wide
+        print_tables(*_tables(found, more, wide), unwrapped=wide, out=out)
     else:
-        emit(_text(found, more, output), out)
+        _write(found, more, output, out)
     if scenario.refused or waits:
         raise typer.Exit(1)
 
@@ -195,30 +196,33 @@ class _Found:
     explanations: list[Explanation]
 
 
-def _print(found: _Found, more: PlaceExtras) -> None:
+def _tables(found: _Found, more: PlaceExtras, wide: bool) -> list[Any]:
     from rich.text import Text
 
     from workbench.report import tables
 
-    print_tables(*tables.session_tables(found.policy.name, found.shown, found.metrics, found.switches, found.advice))
+    parts = tables.session_tables(
+        found.policy.name, found.shown, found.metrics, found.switches, found.advice, wide=wide
+    )
     starts = found.starts
-    print_tables(*(Text(starts[one.gang.key].text) for one in found.shown if starts and not one.placed))
+    parts += [Text(starts[one.gang.key].text) for one in found.shown if starts and not one.placed]
     for explanation in found.explanations:
-        print_tables(*tables.explanation_tables(explanation))
+        parts += tables.explanation_tables(explanation)
     if more.rank_order:
         from workbench.report.command_tables import rank_tables
 
-        print_tables(*rank_tables(found.orders.values()))
+        parts += rank_tables(found.orders.values())
+    return parts
 
 
-def _text(found: _Found, more: PlaceExtras, output: PlaceOutput) -> str:
+def _write(found: _Found, more: PlaceExtras, output: PlaceOutput, out: Path | None) -> None:
     if output is PlaceOutput.csv:
         from workbench.evaluate.pod_frame import pod_frame
         from workbench.report.csv_text import csv_text
 
-        return csv_text(pod_frame(found.shown))
-    record = _record(found, more)
-    return to_json(record) if output is PlaceOutput.json else to_yaml(record)
+        emit(csv_text(pod_frame(found.shown)), out)
+    else:
+        emit_data(_record(found, more), output, out)
 
 
 def _record(found: _Found, more: PlaceExtras) -> dict[str, Any]:

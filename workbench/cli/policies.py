@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from workbench.cli.option_values import one_of
-from workbench.cli.options import TableOutput
-from workbench.cli.output import emit, print_tables, to_json
+from workbench.cli.options import Out, TableOutput
+from workbench.cli.output import DATA, check_out, emit_data, print_tables
 
 __all__ = ["policies"]
 
@@ -15,6 +15,7 @@ def policies(
     output: Annotated[
         TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
     ] = TableOutput.table,
+    out: Out = None,
 ) -> None:
     """List the policies with their kinds, parameters and sources.
 
@@ -27,10 +28,12 @@ def policies(
     """
     from workbench.policies import list_policies
 
+    check_out(out)
+
     found = list_policies()
-    if output is TableOutput.json:
-        emit(to_json([info.to_dict() for info in found]))
+    if output in DATA:
+        emit_data([info.to_dict() for info in found], output, out)
         return
     from workbench.report.command_tables import policy_tables
 
-    print_tables(*policy_tables([info.to_dict() for info in found]))
+    print_tables(*policy_tables([info.to_dict() for info in found]), out=out)

@@ -16,7 +16,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, policy_with, reviewed, standard_input, tell_findings
 from workbench.cli.option_values import grouped, one_of, seconds
-from workbench.cli.options import Files, Out, Paths, PlaceOutput, PolicySettings, SchedulerPolicy, Strict
+from workbench.cli.options import Files, Out, Paths, PolicySettings, RunOutput, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.name_list import name_list
@@ -130,14 +130,14 @@ def run(
         typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
     ] = None,
     output: Annotated[
-        PlaceOutput,
+        RunOutput,
         one_of(
-            PlaceOutput,
+            RunOutput,
             "-o",
             "--output",
             help="Form of the result; yaml: every object as stored, pods with the variables of their GPUs.",
         ),
-    ] = PlaceOutput.table,
+    ] = RunOutput.table,
     out: Out = None,
 ) -> None:
     """Submit manifests to an embedded cluster and let it run, in virtual time.
@@ -158,9 +158,9 @@ def run(
     from workbench.control.cluster import EmbeddedCluster
     from workbench.formats.file_bytes import read_bytes
 
-    check_out(out, output)
+    check_out(out)
     check_out(store)
-    if output is PlaceOutput.csv:
+    if output is RunOutput.csv:
         raise InputError("no table of everything", source="-o", got="csv", expected="table, json or yaml")
     resumes = store is not None and store.exists()
     if store is not None and not resumes and not paths and not file:
@@ -182,7 +182,7 @@ def run(
         left = f"; {store} goes on from here" if store is not None else ""
         tell(f"stopped at {instant_text(cluster.now)} s{left}")
     # Who stops the run does not wait for remedies to be tried.
-    _tell_result(cluster, {} if stopped or output is PlaceOutput.yaml else _advice(cluster, scheduler), output, out)
+    _tell_result(cluster, {} if stopped or output is RunOutput.yaml else _advice(cluster, scheduler), output, out)
     unfinished = ("Pending", "Inqueue", "Failed", "Unknown", "Restarting")
     if stopped:
         raise typer.Exit(130)
@@ -313,24 +313,24 @@ def _tell_warnings(cluster: EmbeddedCluster) -> None:
 
 
 def _tell_result(
-    cluster: EmbeddedCluster, advice: Mapping[str, FixReport], output: PlaceOutput, out: Path | None
+    cluster: EmbeddedCluster, advice: Mapping[str, FixReport], output: RunOutput, out: Path | None
 ) -> None:
     from workbench.report import cluster_tables as tables
 
-    if output is PlaceOutput.yaml:
+    if output is RunOutput.yaml:
         from workbench.control.visible_devices import with_node_agent_variables
         from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
 
         emit(manifests_to_yaml([with_node_agent_variables(one) for one in cluster.store.contents()]), out)
         return
     jobs, pods = cluster.jobs(), cluster.pods()
-    if output is PlaceOutput.json:
+    if output is RunOutput.json:
         emit(to_json(_record(cluster, advice)), out)
         return
     headlines = {key: found.headline for key, found in advice.items()}
     listed = tables.job_table(jobs, headlines=headlines)
-    print_tables(tables.summary(cluster.now, jobs), *listed, *tables.pod_table(pods))
-    print_tables(*tables.log_table(cluster.log))
+    found = [tables.summary(cluster.now, jobs), *listed, *tables.pod_table(pods), *tables.log_table(cluster.log)]
+    print_tables(*found, out=out)
 
 
 def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, FixReport]:

@@ -10,7 +10,7 @@ import typer
 from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Files, From, GpusPerNode, Out, Paths
-from workbench.cli.output import check_out, emit, emit_png, print_tables, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, emit_png, print_tables
 from workbench.cli.path import show_path
 from workbench.errors import InputError
 
@@ -25,6 +25,7 @@ class DrawOutput(StrEnum):
 
     table = "table"
     json = "json"
+    yaml = "yaml"
     svg = "svg"
     png = "png"
     html = "html"
@@ -68,25 +69,25 @@ def show(
       workbench topology show datasets/one-fabric/topology.conf -o svg --out fabric.svg
     """
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     if output is not DrawOutput.table and (unfold or depth is not None):
         source = "--unfold" if unfold else "--depth"
         raise InputError("only for the tree", source=source, got=f"-o {output.value}", expected="-o table")
-    if route and output not in (DrawOutput.table, DrawOutput.json):
-        raise InputError("a route is no picture", source="--route", got=f"-o {output.value}", expected="table or json")
+    if route and output not in (DrawOutput.table, *DATA):
+        raise InputError("a route is no picture", source="--route", got=f"-o {output.value}", expected="-o table")
     scenario = load_scenario(inputs, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
     if route:
         names = [part.strip() for part in route.split(",")]
         if len(names) != 2 or not all(names):
             raise InputError("no two nodes", source="--route", got=repr(route), expected="NODE,NODE")
-        show_path(snapshot.topology, *names, as_json=output is DrawOutput.json, out=out)
+        show_path(snapshot.topology, *names, form=output.value, out=out)
     elif output is DrawOutput.table:
         from workbench.report.tree_text import topology_tree
 
-        print_tables(*topology_tree(snapshot.topology, depth, unfold))
-    elif output is DrawOutput.json:
-        emit(to_json(_record(snapshot.topology)), out)
+        print_tables(*topology_tree(snapshot.topology, depth, unfold), out=out)
+    elif output in DATA:
+        emit_data(_record(snapshot.topology), output, out)
     elif output in (DrawOutput.svg, DrawOutput.png):
         from workbench.report.html import topology_svg
 

@@ -35,7 +35,7 @@ from workbench.cli.options import (
     SharedSettings,
     SimulationOutput,
 )
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
 
@@ -266,7 +266,7 @@ def simulate(
     wires.check()
     common = wires.common_step()
     inputs = given_paths(paths, file)
-    check_out(out, output)
+    check_out(out)
     chosen = policies_with(names, set_)
     for policy in chosen:
         get_discipline(discipline).check(policy)
@@ -343,8 +343,8 @@ def _jobs(
 def _show(
     results: Sequence[SimulationResult], snapshot: ClusterSnapshot, output: SimulationOutput, out: Path | None
 ) -> None:
-    if output is SimulationOutput.json:
-        emit(to_json([result.to_dict() for result in results]), out)
+    if output in DATA:
+        emit_data([result.to_dict() for result in results], output, out)
     elif output is SimulationOutput.csv:
         import pandas
 
@@ -363,7 +363,7 @@ def _show(
     else:
         from workbench.report.simulation_views import simulation_tables
 
-        print_tables(*simulation_tables(results))
+        print_tables(*simulation_tables(results), out=out)
 
 
 def _met(breakdowns: Sequence[Breakdown], results: Sequence[SimulationResult]) -> str:

@@ -11,7 +11,7 @@ import typer
 from workbench.cli.arguments import tell_notes
 from workbench.cli.option_values import grouped, one_of, whole
 from workbench.cli.options import Out, SimulationOutput
-from workbench.cli.output import check_out, emit, print_tables, progress_bar, tell, to_json
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
 
@@ -60,7 +60,7 @@ class ShownResults:
         """
         from workbench.study.statistics import outcome
 
-        check_out(self.out, self.output)
+        check_out(self.out)
         return [outcome(key).key for key in dict.fromkeys(self.metrics)]
 
     def open(self, file: Path) -> tuple[Study, Path]:
@@ -84,7 +84,7 @@ class ShownResults:
 
         shown = {one.key: one for one in (map(outcome, chosen) if chosen else outcomes_of(results))}
         # JSON and CSV always have every number.
-        everything = self.output in (SimulationOutput.json, SimulationOutput.csv)
+        everything = self.output in (*DATA, SimulationOutput.csv)
         keys = None if everything else list(shown)
         differences = compare_in_pairs(results, study.compared_with, keys, pooled=self.pool)
         missing = len(study.runs) - len(results)
@@ -92,8 +92,8 @@ class ShownResults:
         for line in view.never_ran:
             tell(f"note: {line}")
         match self.output:
-            case SimulationOutput.json:
-                emit(to_json(view.to_dict()), self.out)
+            case SimulationOutput.json | SimulationOutput.yaml:
+                emit_data(view.to_dict(), self.output, self.out)
             case SimulationOutput.csv:
                 from workbench.report.csv_text import csv_text
 
@@ -103,7 +103,7 @@ class ShownResults:
             case SimulationOutput.html:
                 emit(study_page(view), self.out)
             case _:
-                print_tables(*study_tables(view))
+                print_tables(*study_tables(view), out=self.out)
 
 
 @study_app.callback()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from workbench.cli.arguments import key_values
+from workbench.cli.completion import preset_names
 from workbench.cli.convert import convert
 from workbench.cli.diff import diff
 from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
-from workbench.cli.options import Out
-from workbench.cli.output import check_out, emit, print_tables
+from workbench.cli.option_values import one_of
+from workbench.cli.options import Out, TableOutput
+from workbench.cli.output import DATA, check_out, emit_data, emit_objects, print_tables
 from workbench.cli.path import path
 from workbench.cli.show import show
+from workbench.errors import InputError
 
 __all__ = ["topology_app"]
 
@@ -32,10 +36,18 @@ topology_app.command()(lint)
 
 @topology_app.command()
 def generate(
-    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="What to make; without it the kinds are listed.")] = "",
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="[KIND]", help="What to make; without it the kinds are listed.", autocompletion=preset_names
+        ),
+    ] = "",
     set_: Annotated[
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the kind. Repeatable.")
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    output: Annotated[
+        TableOutput | None, one_of(TableOutput, "-o", "--output", help="Form; of the list by default table, else yaml.")
+    ] = None,
     out: Out = None,
 ) -> None:
     """Make the Kubernetes objects of a cluster, as YAML.
@@ -52,12 +64,15 @@ def generate(
     from workbench.topology.presets import PRESETS
     from workbench.topology.presets import generate as make
 
+    check_out(out)
     if not kind:
         from workbench.report.command_tables import preset_tables
 
-        print_tables(*preset_tables(PRESETS))
+        if output in DATA:
+            emit_data({name: asdict(preset) for name, preset in PRESETS.items()}, output, out)
+        else:
+            print_tables(*preset_tables(PRESETS), out=out)
         return
-    from workbench.formats.write_manifests import to_yaml
-
-    check_out(out)
-    emit(to_yaml(make(kind, **key_values("--set", set_, reserved=("kind",)))), out)
+    if output is TableOutput.table:
+        raise InputError("objects are no table", source="--output", got="table", expected="yaml or json")
+    emit_objects(make(kind, **key_values("--set", set_, reserved=("kind",))), output or "yaml", out)

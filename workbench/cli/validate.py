@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, kinds_with_counts, standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, ObjectOutput, Paths, ReviewOutput
+from workbench.cli.options import Files, From, ObjectOutput, Paths, TableOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
@@ -37,8 +37,8 @@ def validate(
         ),
     ] = None,
     output: Annotated[
-        ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
-    ] = ReviewOutput.table,
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
     strict: Annotated[
         bool,
         typer.Option(
@@ -92,8 +92,8 @@ def validate(
         raise typer.Exit(1)
 
 
-def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
-    if output is ReviewOutput.json:
+def _show(review: Review, stdin: bytes | None, output: TableOutput) -> None:
+    if output is TableOutput.json:
         findings: dict[int, list[dict[str, str]]] = {}
         for one, fault, place, _ in review.located(stdin):
             record = {"code": "refused-by-admission", "path": fault.path, "message": fault.text.strip(), "place": place}
@@ -115,7 +115,7 @@ def _show(review: Review, stdin: bytes | None, output: ReviewOutput) -> None:
             for one in review.objects
         ]
         emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}))
-    elif output is ReviewOutput.yaml:
+    elif output is TableOutput.yaml:
         from workbench.formats.write_manifests import to_yaml
 
         for one in review.objects:

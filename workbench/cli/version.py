@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from workbench.cli.option_values import one_of
-from workbench.cli.options import ReviewOutput
-from workbench.cli.output import emit, to_json, to_yaml
+from workbench.cli.options import Out, TableOutput
+from workbench.cli.output import check_out, emit, emit_data
 
 __all__ = ["version"]
 
 
 def version(
     output: Annotated[
-        ReviewOutput, one_of(ReviewOutput, "-o", "--output", help="Form of the result.")
-    ] = ReviewOutput.table,
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
+    out: Out = None,
 ) -> None:
     """Print the versions that a bug report needs.
 
@@ -25,8 +26,9 @@ def version(
     """
     from workbench.evaluate.provenance import show_versions
 
+    check_out(out)
     found = show_versions()
-    if output is ReviewOutput.table:
-        emit(repr(found))
+    if output is TableOutput.table:
+        emit(repr(found), out)
     else:
-        emit(to_json(found) if output is ReviewOutput.json else to_yaml(found))
+        emit_data(found, output, out)

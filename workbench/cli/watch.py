@@ -14,7 +14,7 @@ import typer
 
 from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import TIMEOUT_S, Context, Kubeconfig, TableOutput, Timeout, announce
-from workbench.cli.output import emit, live_table, tell
+from workbench.cli.output import DATA, emit, live_table, tell, to_yaml
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def watch(
     kubeconfig: Kubeconfig = None,
     timeout: Timeout = TIMEOUT_S,
     output: Annotated[
-        TableOutput, one_of(TableOutput, "-o", "--output", help="json: an object per line for each change of a job.")
+        TableOutput,
+        one_of(TableOutput, "-o", "--output", help="json: a line for each change of a job; yaml: a document."),
     ] = TableOutput.table,
 ) -> None:
     """Follow a live cluster: its jobs, where they run, and why they wait.
@@ -108,8 +109,9 @@ def _tell_changes(told: dict[str, JobRow], rows: list[JobRow], output: TableOutp
         row = now.get(key)
         if row == told.get(key):
             continue
-        if output is TableOutput.json:
-            emit(orjson.dumps({"job": key, **({"gone": True} if row is None else row._asdict())}).decode())
+        if output in DATA:
+            change = {"job": key, **({"gone": True} if row is None else row._asdict())}
+            emit(orjson.dumps(change).decode() if output == "json" else f"---\n{to_yaml(change)}".removesuffix("\n"))
         elif row is None:
             emit(f"{key}: gone")
         else:

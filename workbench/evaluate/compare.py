@@ -219,6 +219,7 @@ def compare(
     inputs: Mapping[str, str] | None = None,
     most_advised: int = MOST_ADVISED,
     communication: CommunicationPlan | None = None,
+    names: Sequence[str] | None = None,
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
@@ -241,6 +242,9 @@ def compare(
     communication : CommunicationPlan, optional
         Adds what the communication of the jobs that it names costs, with interval, to the metrics, and what that rests
         on to the provenance.
+    names : sequence of str, optional
+        What the row of each policy is called, such as those of one policy with several configurations; by default by
+        the policy.
 
     Returns
     -------
@@ -271,11 +275,14 @@ def compare(
         inputs = next((each.inputs for each in (gangs, snapshot) if isinstance(each, Scenario)), {})
     some, cluster = session_of(gangs, snapshot)
     chosen = chosen_policies(policies)
+    called = [policy.name for policy in chosen] if names is None else names
+    if len(called) != len(chosen):
+        raise InputError("not a name for each policy", source="names", got=str(len(called)), expected=str(len(chosen)))
     if communication is not None:
         communication.check(cluster.topology)
     sessions = []
     with reported(progress) as step:
-        for done, (name, policy) in enumerate(zip(_names(chosen), chosen, strict=True)):
+        for done, (name, policy) in enumerate(zip(_numbered(called), chosen, strict=True)):
             if step is not None:
                 step(done, len(chosen), policy.name)
             check()
@@ -286,17 +293,19 @@ def compare(
     switches = any(switches_matter(row.decisions, cluster) for row in sessions if row.error is None)
     rows = tuple(_measured(row, cluster, switches, communication) for row in sessions)
     priced = None if communication is None else communication.to_dict()
-    provenance = record_provenance(cluster, [(p.name, p.parameters) for p in chosen], inputs, priced)
+    provenance = record_provenance(
+        cluster, [(name, p.parameters) for name, p in zip(called, chosen, strict=True)], inputs, priced
+    )
     return Comparison(some, cluster, rows, provenance)
 
 
-def _names(policies: Sequence[Policy]) -> list[str]:
-    """A name for each policy: its own, with a number where an earlier one has it, too."""
+def _numbered(given: Sequence[str]) -> list[str]:
+    """The names, with a number where an earlier one is equal."""
     seen: Counter[str] = Counter()
     names = []
-    for policy in policies:
-        seen[policy.name] += 1
-        names.append(policy.name if seen[policy.name] == 1 else f"{policy.name} ({seen[policy.name]})")
+    for name in given:
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 __all__ = ["Deferred", "DeferredModule", "deferred_names"]
 
 
-class Deferred(NamedTuple):
+class Deferred:
     """An object of a module that is imported when the object is called or asked for.
 
     Parameters
@@ -27,7 +27,20 @@ class Deferred(NamedTuple):
     Fraction(1, 2)
     """
 
-    home: str  # no dataclass: `import workbench` reads this file, and they import much of Python
+    # No dataclass: `import workbench` reads this file, and they import much of Python.
+    __slots__ = ("home",)
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Deferred) and self.home == other.home
+
+    def __hash__(self) -> int:
+        return hash(self.home)
+
+    def __repr__(self) -> str:
+        return f"Deferred({self.home!r})"
 
     def load(self) -> Any:
         """The object itself."""

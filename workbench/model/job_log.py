@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
+from workbench.model.number_text import duration_text
 from workbench.model.value import Value
 
 __all__ = ["GPU", "MOST_SECONDS", "SHAPE", "JobLog", "LoggedJob", "LoggedStep", "ModelSize", "PublishedShape"]
@@ -63,7 +65,7 @@ class LoggedJob(Value):
     step: LoggedStep | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JobLog(Value):
     """The jobs of a log, by submission; those of one instant in the order of the log.
 
@@ -84,6 +86,11 @@ class JobLog(Value):
     quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        last = self.jobs[-1].submitted_s if self.jobs else 0.0
+        number = counted(len(self.jobs), "job", form=",")
+        return f"JobLog({number} of {self.format}, submitted within {duration_text(last)})"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ __all__ = ["plot_runs", "plot_value"]
 
 Draw = Callable[..., None]
 
+#: Jobs of a chart that are named beside their rows; of more, rows have numbers.
+_NAMED = 40
+
 
 def plot_value(value: Any, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
     """Draw a value on axes of matplotlib; this is ``value.plot(…)``.
@@ -177,6 +180,9 @@ def _gantt(result: SimulationResult, ax: Any) -> None:
         start = _hours([attempt.start_s for attempt in some])
         lasted = _hours([attempt.end_s - attempt.start_s for attempt in some])
         ax.barh([attempt.job for attempt in some], lasted, left=start, label=outcome)
+    names = result.to_dataframe()["job"].tolist()
+    if len(names) <= _NAMED:
+        ax.set_yticks(np.arange(len(names)), names)
     ax.set_xlabel("time (h)")
     ax.set_ylabel("job")
     ax.legend()

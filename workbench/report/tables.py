@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,8 @@ def session_tables(
     metrics: RunMetrics,
     switches: Sequence[SwitchChange] = (),
     advice: Mapping[str, FixReport] = _NO_ADVICE,
+    *,
+    wide: bool = False,
 ) -> list[Any]:
     """Terminal tables of one scheduling session: jobs, their pods, leaf switches, and reasons of pending pods.
 
@@ -167,7 +170,10 @@ def session_tables(
         Only those that changed are listed.
     advice : mapping of str to FixReport
         Why pending jobs wait and what would help, by ``namespace/name``; shown before the policy's own reasons.
+    wide : bool
+        Whether every pod and every Job of a HyperJob has a row; else the first ones, with the number of the others.
     """
+    most = sys.maxsize if wide else ROWS
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
     heads = [column.table_heading for column in columns]
@@ -181,29 +187,29 @@ def session_tables(
             pods = f"{result.n_placed} of {n_pods}" if result.unplaced else n_pods
             values = (column.shown(metrics.jobs[key]) for column in columns)
             text_row(jobs, key, "placed", result.hypernode, result.tier, pods, *values)
-            _member_rows(jobs, result, metrics, columns)
+            _member_rows(jobs, result, metrics, columns, most)
         else:
             text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
-    parts.extend(_pods(decisions))
+    parts.extend(_pods(decisions, most))
     parts.extend(_switches(switches))
     parts.extend(reason_lines(decisions, advice))
     parts.extend(map(Text, warning_lines(decisions)))
     return parts
 
 
-def _member_rows(table: Table, result: Placement, metrics: RunMetrics, columns: Sequence[Column]) -> None:
+def _member_rows(table: Table, result: Placement, metrics: RunMetrics, columns: Sequence[Column], most: int) -> None:
     """A row for each Job of a HyperJob, below the HyperJob's."""
     jobs = list(placed_jobs(result))
-    for job in jobs[:ROWS]:
+    for job in jobs[:most]:
         measured = metrics.members.get(f"{result.gang.key}/{job.name}")
         values = (None if measured is None else column.shown(measured) for column in columns)
         outcome, inside = "placed" if job.placed else "pending", job.placement
         text_row(table, f"  {job.name}", outcome, inside.hypernode, inside.tier, job.pods, *values)
-    if len(jobs) > ROWS:
-        text_row(table, f"  … and {len(jobs) - ROWS:,} more Jobs", "", "", "", "", *("" for _ in columns))
+    if len(jobs) > most:
+        text_row(table, f"  … and {len(jobs) - most:,} more Jobs", "", "", "", "", *("" for _ in columns))
 
 
-def _pods(decisions: Sequence[Decision]) -> list[Any]:
+def _pods(decisions: Sequence[Decision], most: int) -> list[Any]:
     # A line may end after each underscore of a variable's name.
     visible = [name.replace("_", f"_{SOFT_BREAK}") for name in VISIBLE_DEVICES]
     table = new_table("pod", "node", "GPUs", "rank", *visible, right=(3,))
@@ -211,8 +217,8 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
     for decision in decisions:
         if not isinstance(decision.result, Placement):
             continue
-        for pod in decision.result.pods() if listed < ROWS else ():
-            if listed == ROWS:
+        for pod in decision.result.pods() if listed < most else ():
+            if listed == most:
                 break
             environment = visible_devices(pod)
             seen = (visible_text(environment, name) for name in VISIBLE_DEVICES)

@@ -254,3 +254,18 @@ def test_a_table_has_a_most_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("workbench.formats.tables._MOST_ROWS", 2)
     with pytest.raises(CapacityError, match="more than 2 lines"):
         read(tmp_path, TABLE)
+
+
+def test_a_data_frame_is_a_table_of_jobs() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"name": ["b", "a"], "submit_s": [90, 0], "duration_s": [60.0, 30.5], "pods": [2, 1], "gpus_per_pod": [8, 4]}
+    )
+    log = load_jobs(frame)
+    assert [(job.gang.name, job.submitted_s, job.duration_s) for job in log.jobs] == [("a", 0, 30.5), ("b", 90, 60)]
+    assert repr(log) == "JobLog(2 jobs of table, submitted within 90 s)"
+    with pytest.raises(InputError, match=r"DataFrame"):
+        load_jobs(frame.drop(columns="name"))
+    with pytest.raises(InputError, match=r"DataFrame: line 3, name"):
+        load_jobs(frame.assign(name="a"))

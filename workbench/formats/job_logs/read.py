@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError
 from workbench.formats.file_bytes import read_bytes
@@ -13,7 +14,13 @@ from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_text
 from workbench.formats.printouts import known_printout
 from workbench.formats.tables import unpacked
+from workbench.model.deferred import DeferredModule
 from workbench.model.job_log import JobLog
+
+if TYPE_CHECKING:
+    import pandas
+else:
+    pandas = DeferredModule("pandas")
 
 __all__ = ["load_jobs"]
 
@@ -24,15 +31,16 @@ _EXPECTED = (
 )
 
 
-def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
-    """Read jobs with the times of their arrival and their work.
+def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None) -> JobLog:
+    """Read jobs with the times of their arrival and their work from a file or a DataFrame.
 
     Parameters
     ----------
-    path : path
-        The workbench's own table (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme
-        cluster, the task table of PAI, what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's
-        scalability run, or a test of Knavigator; also compressed by gzip. The content decides.
+    path : path or pandas.DataFrame
+        A table with the columns of a format that has columns, or a file: the workbench's own table
+        (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme cluster, the task table of
+        PAI, what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's scalability run, or a test
+        of Knavigator; also compressed by gzip. The content decides.
     content : bytes, optional
         Content of the file if it has been read, because a pipe gives it only once; None: it is read.
 
@@ -50,9 +58,14 @@ def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
     >>> log = wb.load_jobs("jobs.csv")
     >>> len(log.jobs), log.jobs[0].duration_s
     (1, 60.0)
+    >>> import pandas as pd
+    >>> wb.load_jobs(pd.read_csv("jobs.csv")).jobs == log.jobs
+    True
     """
+    if not isinstance(path, str | Path) and hasattr(path, "to_csv"):
+        return load_jobs("DataFrame", path.to_csv(index=False).encode())
     source = str(path)
-    packed = read_bytes(path) if content is None else content
+    packed = read_bytes(cast("Path", path)) if content is None else content
     read, name = _read(unpacked(packed, source), source)
     if not read.jobs:
         raise InputError("no job in it", source=source)
@@ -62,7 +75,7 @@ def load_jobs(path: str | Path, content: bytes | None = None) -> JobLog:
             raise InputError("two jobs of one name", source=source, got=job.gang.name)
         seen.add(job.gang.name)
     jobs = tuple(sorted(read.jobs, key=lambda job: job.submitted_s))
-    return JobLog(jobs, name, read.quotas, tuple(read.notes), {Path(path).name: sha256(packed).hexdigest()})
+    return JobLog(jobs, name, read.quotas, tuple(read.notes), {Path(source).name: sha256(packed).hexdigest()})
 
 
 def _read(content: bytes, source: str) -> tuple[Read, str]:

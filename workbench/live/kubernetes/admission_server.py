@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ssl
 import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -18,10 +17,11 @@ from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object
 from workbench.control.visible_devices import with_device_variables
 from workbench.errors import ClusterError, InputError, StoreError
-from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer
+from workbench.live.kubernetes.bounded_server import BoundedHandler
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.shapes import mapping
+from workbench.live.kubernetes.tls_server import TlsServer
 from workbench.objects.fields import get_text
 
 __all__ = ["AdmissionServer", "webhook_configurations"]
@@ -55,7 +55,7 @@ class AdmissionServer:
     port : int
         0: a free one.
     certificate, key : Path
-        PEM files.
+        PEM files, read again when they change.
     """
 
     def __init__(
@@ -65,13 +65,10 @@ class AdmissionServer:
         self._schedulers = frozenset(schedulers)
         self._lock = threading.Lock()
         self._table: ObjectTable | None = None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            context.load_cert_chain(certificate, key)
-            self._http = BoundedServer((host, port), self._handler())
+            self._http = TlsServer((host, port), self._handler(), certificate, key)
         except OSError as error:
             raise ClusterError(f"admission server at {host}:{port}: {error.strerror or error}") from None
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
 
     @property
     def port(self) -> int:
