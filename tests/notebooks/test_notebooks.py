@@ -171,6 +171,12 @@ KEY_CELLS = {
         "paired": "50.08 (35.76 … 67.47)",
         "picture": "running",
     },
+    "15_share_of_racks.ipynb": {
+        "deciding": "bounds",
+        "tried": "three kinds",
+        "study": "all racks",
+        "full": "-15.85 (-17.15",
+    },
     "workbench.ipynb": {"workbench": "Workbench"},
 }
 

@@ -20,13 +20,13 @@ class PlacementBound(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    pods : int
         Pods of the group that find a node.
     fit : int
         Score of how full the placement becomes, 0 to 100.
     """
 
-    count: int
+    pods: int
     fit: int
 
 
@@ -49,8 +49,8 @@ def bounded_trials(
     list of T
         The trials in the order of the placements. If all of them failed, the first placement's is among them.
     """
-    most = max((each.count for each in bounds), default=0)
-    left = [position for position, bound in enumerate(bounds) if bound.count >= minimum]
+    most = max((each.pods for each in bounds), default=0)
+    left = [position for position, bound in enumerate(bounds) if bound.pods >= minimum]
     left.sort(key=lambda position: (-total_of(*bounds[position], most), position))
     trials: dict[int, T] = {}
     reached: dict[int, PlacementBound] = {}
@@ -61,10 +61,10 @@ def bounded_trials(
             reached[position] = found
         if not reached:
             continue
-        most = max(found.count for found in reached.values())
+        most = max(found.pods for found in reached.values())
         total, first = max((total_of(*found, most), -position) for position, found in reached.items())
         if all(
-            bounds[other].count <= most and (total_of(*bounds[other], most), -other) < (total, first) for other in left
+            bounds[other].pods <= most and (total_of(*bounds[other], most), -other) < (total, first) for other in left
         ):
             break
     if not reached and bounds and 0 not in trials:

@@ -199,7 +199,7 @@ class KubeScene:
             state = f"{group.key} {self.cluster.requested.sum()}"
             chosen.sort(key=lambda i: blake2b(f"{state} {found.found[i].name}".encode()).digest())
         elif self.order == "bound" and (bounds := self.bounds(group, found.found)) is not None:
-            most = max((bound.count for bound in bounds), default=0)
+            most = max((bound.pods for bound in bounds), default=0)
             chosen.sort(key=lambda i: (-total_of(*bounds[i], most), i))
         return GroupPlacements(tuple(found.found[i] for i in sorted(chosen[:tried])), found.status)
 
