@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ SNAPSHOT = snapshot_of(document_tree(), 8)
 GPUS = 64
 
 
+@cache
 def jobs_of(n: int) -> list[SimulatedJob]:
     return [SimulatedJob(gang_of(f"j{i}", 1 + i % 2, 4), 5.0, 3600.0) for i in range(n)]
 
@@ -31,6 +33,7 @@ def test_jobs_ask_for_the_load(kind: Arrivals) -> None:
     assert [job.submitted_s for job in again] == times
 
 
+@pytest.mark.slow
 def test_kinds_differ_as_they_say() -> None:
     gaps = {
         kind: np.diff(
