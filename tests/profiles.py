@@ -13,7 +13,7 @@ from hypothesis import settings
 
 # Deadlines would assert on a wall clock. 100 is Hypothesis's own number of examples.
 settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
-settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
 settings.register_profile("explore", settings.get_profile("full"), derandomize=False)
 
 

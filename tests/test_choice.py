@@ -187,6 +187,7 @@ def seeded_properties(modules: dict[str, Module]) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_property_draws_a_seed() -> None:
     texts = {path.relative_to(ROOT.parent): path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py"))}
     modules = {

@@ -49,6 +49,7 @@ def test_a_second_copy_of_the_kernels_is_refused_and_nothing_of_it_stays():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_placing_loads_neither_prices_nor_tables_nor_remedies():
     """Each waits for a job that is priced, a form that is a table, or a job that is pending."""
     code = (
@@ -60,6 +61,7 @@ def test_placing_loads_neither_prices_nor_tables_nor_remedies():
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
 
 
+@pytest.mark.slow
 def test_the_data_of_the_examples_are_found_in_any_folder(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "workbench", "topology", "show", "datasets/demo", "-o", "json"],

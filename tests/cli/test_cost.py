@@ -48,6 +48,7 @@ def test_a_job_over_two_leaves_pays_for_the_second(run: Run, inputs: list[Path])
     assert result.json["left_out"] and result.json["calibration"]["sources"]
 
 
+@pytest.mark.slow
 def test_the_table_names_tiers_interval_and_what_is_left_out(run: Run, inputs: list[Path]) -> None:
     said = run("cost", *inputs, *MACHINE, "--shape", "4x8", *MODEL, *SPEEDS, "--rank-order").out
     assert "communication" in said and "adds, ms per step" in said and "Left out:" in said and "tensor" in said
@@ -134,6 +135,7 @@ def test_the_example_of_compare_runs(run: Run, files: Path) -> None:
     assert result.status == 0, result.err
 
 
+@pytest.mark.slow
 def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) -> None:
     arguments = ["compare", *inputs, "--policies", "binpack,spread"]
     priced = [*MACHINE, "--shape", "wide=4x8", *MODEL, *SPEEDS]
@@ -162,6 +164,7 @@ def test_compare_prices_the_jobs_that_are_named(run: Run, inputs: list[Path]) ->
         assert said in bad.err
 
 
+@pytest.mark.slow
 def test_a_model_may_be_named(run: Run, inputs: list[Path]) -> None:
     def priced(*keys: str) -> object:
         given = [word for each in keys for word in ("--model", each)]

@@ -106,6 +106,7 @@ def test_the_changed_input_places_the_job(run: Run, live_cluster: Path, tmp_path
     assert {one["outcome"] for one in jobs if one["name"] == job} == {"placed"}
 
 
+@pytest.mark.slow
 def test_a_job_that_lost_a_rack_is_not_told_to_end_itself(run: Run, live_cluster: Path) -> None:
     """The gang llama-70b lost its pod on rack-03. Where another gang ends, a job that comes first takes the room."""
     lost = [part for i in (12, 13, 14, 15) for part in ("--lose", f"gpu-0{i}@10")]
@@ -116,6 +117,7 @@ def test_a_job_that_lost_a_rack_is_not_told_to_end_itself(run: Run, live_cluster
     assert all("llama-70b" not in edit["subject"] for edit in edits if edit["class"] != "job")
 
 
+@pytest.mark.slow
 def test_a_master_and_workers_that_no_rack_can_hold(run: Run, live_cluster: Path, public_data: Path) -> None:
     """Eight whole nodes in racks of four: never, whoever ends, until the job is changed."""
     train = public_data / "pending-from-life" / "train.yaml"

@@ -206,6 +206,7 @@ def test_the_line_is_that_of_the_field(run: Run, tmp_path: Path) -> None:
     assert f"({path}:{11 + JOB[: JOB.index('restartPolicy')].count(chr(10))})" in run("place", path).err
 
 
+@pytest.mark.slow
 def test_many_findings_are_counted(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     jobs = "---\n".join(JOB.replace("name: ok", f"name: My_{i}") for i in range(25))

@@ -24,6 +24,7 @@ def told(run: Run, policy: str, *paths: Path) -> dict[str, dict[str, Any]]:
     return TOLD[policy, *paths]
 
 
+@pytest.mark.slow
 @BOTH
 def test_two_policies_tell_one_truth_about_a_rack(run: Run, live_cluster: Path, policy: str) -> None:
     """A rack whose four nodes are tainted is not the nearest; one with two idle nodes is."""
@@ -32,6 +33,7 @@ def test_two_policies_tell_one_truth_about_a_rack(run: Run, live_cluster: Path, 
     assert "rack-05" in miss.values()
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_master_and_its_workers_share_a_rack(run: Run, live_cluster: Path, public_data: Path, policy: str) -> None:
     """Racks have four nodes of 8 GPUs, and each of the eight pods asks for 8."""

@@ -158,6 +158,7 @@ NETWORK = ("--card-gb-s", "50", "--tier-gb-s", "1=12.5", "--tier-gb-s", "2=6", "
 STEP = ("--step", "compute_s=1", "--step", "data_gb=40")
 
 
+@pytest.mark.slow
 def test_jobs_share_a_network(run: Run) -> None:
     arguments = ("simulate", CLUSTER, "--trace", JOBS, "--policies", "volcano,binpack", *NETWORK, *STEP)
     assert "network cost" in run(*arguments).out
@@ -268,6 +269,7 @@ def test_a_trace_from_a_pipe(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path
         writer.join()
 
 
+@pytest.mark.slow
 def test_pods_of_openb_from_a_pipe(run: Run, tmp_path: Path) -> None:
     shared = SAMPLE.parent / "shared-gpus"
     arguments = ("simulate", shared / "nodes.csv", "--policies", "fgd", "-o", "csv", "--trace")

@@ -62,6 +62,7 @@ def test_run_says_by_its_status_that_a_job_never_ran(run: Run, tmp_path: Path) -
     assert "never ran (jobs)" not in chosen.out and "never ran under binpack" in chosen.err
 
 
+@pytest.mark.slow
 def test_show_has_means_and_differences(run: Run, tmp_path: Path) -> None:
     result = run("study", "show", done(tmp_path))
     assert result.status == 0

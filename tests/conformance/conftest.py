@@ -14,6 +14,8 @@ from tests.conformance.runners import AREAS
 
 HERE = Path(__file__).parent
 COMMITTED = HERE / "cases"
+#: Of the recorded cases, the quick set has each one of so many.
+QUICK_SHARE = 5
 EXPECTED_FAILURES = HERE / "expected_failures.toml"
 
 
@@ -39,11 +41,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"--cases: {folder} has no sub-folder with a *.json or *.jsonl file of cases")
     committed = {item.id for item in (items(COMMITTED, AREAS) if given else found)}
     expectations = Expectations.read(EXPECTED_FAILURES, committed)
-    metafunc.parametrize("conformance_item", [_parameter(item, expectations) for item in found])
+    # What was recorded from one scheduler is alike case by case; what somebody wrote stands for something of its own.
+    recorded = [item.id for item in found if item.area.endswith("-recorded")]
+    slow = set(recorded) - set(recorded[::QUICK_SHARE])
+    metafunc.parametrize("conformance_item", [_parameter(item, expectations, item.id in slow) for item in found])
 
 
-def _parameter(item: Item, expectations: Expectations) -> object:
-    marks: list[pytest.MarkDecorator] = []
+def _parameter(item: Item, expectations: Expectations, slow: bool) -> object:
+    marks: list[pytest.MarkDecorator] = [pytest.mark.slow] if slow else []
     if (item.area, item.op) in ORACLE_ROWS:
         marks.append(pytest.mark.oracle)
     expected = expectations.of(item.id)

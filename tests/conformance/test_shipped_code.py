@@ -61,6 +61,7 @@ def not_shipped(file: Path, known: frozenset[str]) -> list[str]:
 FILES = files_of_the_runners()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_a_runner_takes_from_the_package_what_is_shipped(file):
     assert not_shipped(file, shipped()) == []

@@ -78,6 +78,7 @@ def _broken_off(run: Callable[[], object], at: int) -> bool:
         sys.settrace(before)
 
 
+@pytest.mark.slow
 @max_examples(200)
 @given(st.integers(1, 6_000))
 def test_a_cluster_that_ctrl_c_breaks_off_anywhere_ends_like_an_undisturbed_one(at: int) -> None:

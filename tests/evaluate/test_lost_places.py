@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def jobs(draw: st.DrawFn) -> list[Gang]:
     ]
 
 
+@pytest.mark.slow
 @max_examples(40)
 @given(jobs())
 def test_what_is_told_is_what_a_session_without_that_job_does(gangs: list[Gang]) -> None:

@@ -88,6 +88,7 @@ class TestPlacing:
         assert not scenario.place(wb.gang("large", pods=99, gpus=8))
         assert scenario.place("hard-tier-2")
 
+    @pytest.mark.slow
     def test_fix_of_a_scenario_and_of_a_gang(self, scenario):
         large = wb.gang("wide", pods=3, gpus=8, tier=1)
         assert scenario.fix(large).fixes

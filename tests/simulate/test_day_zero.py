@@ -114,6 +114,7 @@ def compare(openb: Path, name: str, seeds: range | list[int]) -> None:
                     assert np.mean(values) == pytest.approx(expected["mean"], abs=tolerance), (told, key, percent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "gpushare100", "multigpu50"])
 def test_curves_equal_the_published_ones(openb: Path, name: str) -> None:
     compare(openb, name, [42])

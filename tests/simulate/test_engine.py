@@ -116,7 +116,7 @@ def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
 @pytest.mark.parametrize(
     ("policy", "discipline"),
     [
-        (policy, discipline)
+        pytest.param(policy, discipline, marks=pytest.mark.slow if discipline == "session" else ())
         for policy in ("binpack", "volcano", "allocate")
         for discipline in DISCIPLINES
         if able(discipline, policy) == policy or policy == "allocate"
@@ -124,8 +124,10 @@ def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
 )
 def test_nothing_is_lost(policy: str, discipline: str) -> None:
     random = np.random.default_rng(5)
-    at = random.exponential(4, 60).cumsum()
-    shapes = zip(at, random.integers(1, 9, 60), random.exponential(9, 60), random.integers(0, 3, 60), strict=True)
+    # Every instant of a session asks for all that wait, so half of the jobs take a quarter of the time.
+    n = 30 if discipline == "session" else 60
+    at = random.exponential(4, n).cumsum()
+    shapes = zip(at, random.integers(1, 9, n), random.exponential(9, n), random.integers(0, 3, n), strict=True)
     # In a session a job larger than the share of its queue waits for ever while the other queue asks for the rest.
     queues = "aa" if discipline == "session" else "ab"
     jobs = [
@@ -208,6 +210,7 @@ def test_a_broken_gpu_stops_only_who_holds_it() -> None:
     assert frame["ended_s"].tolist() == [110, 100]
 
 
+@pytest.mark.slow
 def test_one_server_waits_as_the_theory_says() -> None:
     # M/M/c with c = 8 nodes: the mean wait is Erlang's C over (c mu - lambda).
     random = np.random.default_rng(1)

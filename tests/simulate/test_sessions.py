@@ -122,7 +122,14 @@ def test_a_policy_without_sessions_is_refused(name: str) -> None:
         Simulation(SNAPSHOT, name, SHARED, discipline="session")
 
 
-@pytest.mark.parametrize("retry", [RetryRule(), RetryRule(1.0), RetryRule(0.0, 1.0, 10.0)])
+@pytest.mark.parametrize(
+    "retry",
+    [
+        pytest.param(RetryRule(), marks=pytest.mark.slow),
+        pytest.param(RetryRule(1.0), marks=pytest.mark.slow),
+        RetryRule(0.0, 1.0, 10.0),
+    ],
+)
 def test_cancelled_in_the_middle_it_goes_on_alike(retry: RetryRule) -> None:
     snapshot, breakdowns = with_queues(a=1, b=1), [Breakdown(5.0, 6.0, (0, 5))]
     jobs = [dataclasses.replace(one, restarts="pods") if i % 2 else one for i, one in enumerate(SHARED)]

@@ -74,6 +74,7 @@ def test_a_simulation_shows_it_in_table_json_and_page(study: Study) -> None:
     assert "longest_wait_s" in pickle.loads(pickle.dumps(result.measured())).values
 
 
+@pytest.mark.slow
 def test_a_study_has_it_in_results_tables_csv_and_page(study: Study, tmp_path: Path, address: str) -> None:
     plain = study.run(tmp_path / "out", address)
     add_longest_wait()

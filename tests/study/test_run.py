@@ -126,6 +126,7 @@ def with_policies(study: Study, **policies: Policy) -> Study:
     return Study("mine", study.topologies, study.workloads, policies, seeds=(0,))
 
 
+@pytest.mark.slow
 def test_a_policy_of_a_notebook_gives_the_same_bytes_here_and_on_a_cluster(
     study: Study, tmp_path: Path, address: str
 ) -> None:
@@ -248,6 +249,7 @@ def test_a_folder_that_cannot_be_made(study: Study, tmp_path: Path) -> None:
         study.run(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_local_cluster_listens_on_loopback_alone_and_ends() -> None:
     me = psutil.Process()
     with local_cluster(2) as cluster:
@@ -285,6 +287,7 @@ def test_a_folder_of_runs_that_is_a_link_is_refused(tmp_path: Path) -> None:
         prepare_folder(tmp_path / "results")
 
 
+@pytest.mark.slow
 def test_a_local_cluster_shows_no_pages() -> None:
     with local_cluster(1) as cluster:
         port = cluster.scheduler.http_server.port

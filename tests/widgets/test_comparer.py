@@ -457,6 +457,7 @@ def test_the_copied_command_writes_tables_and_parameters_of_the_gpu_part(compare
     assert again["parameters"]["binpack_resources"] == table and again["parameters"]["gpu.symmetric"] == "max"
 
 
+@pytest.mark.slow
 def test_what_no_file_holds_is_named_to_be_saved(comparer):
     too_big(comparer)
     assert ask(comparer, "command")["to_save"] == ["jobs.yaml"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.report.test_closed_nodes import CLUSTER
 from tests.widgets.page import ask
 from tests.widgets.test_lost_pods import GROUP, POD
@@ -45,6 +47,7 @@ def test_a_failed_node_says_where_its_job_would_start_again_or_why_not(said: obj
     bench.end()
 
 
+@pytest.mark.slow
 def test_a_failed_rack_of_a_cluster_with_two_policies(said: object, live_cluster: Path) -> None:
     bench = Workbench(live_cluster, ["volcano-1.15", "volcano-1.13"])
     fail(bench.editor, "switch", "rack-03")

@@ -78,6 +78,7 @@ def test_static_routes_follow_the_receiver() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_hashed_routes_use_all_cables_alike_and_follow_the_seed() -> None:
     def cables(seed: int) -> list[str]:
         return [way(fabric(seed=seed), 0, 2, job=job)[1] for job in range(400)]

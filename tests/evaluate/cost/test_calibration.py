@@ -204,6 +204,7 @@ def test_no_measurement_was_faster_than_the_network(public_data: Path) -> None:
         assert system is None or system.least_s(each.block, each.size) <= each.time_s
 
 
+@pytest.mark.slow
 def test_what_is_shipped_is_what_the_fit_makes_of_the_measurements(public_data: Path) -> None:
     record, _ = read_calibration_record()
     measured = _measured(public_data)
@@ -306,6 +307,7 @@ def test_two_racks_of_nvl72_share_one_efficiency(public_data: Path) -> None:
     assert calibration.two_rack_bus_bandwidth("h100_sxm", "all-reduce") is None
 
 
+@pytest.mark.slow
 def test_an_interval_over_two_racks_holds_what_another_machine_of_the_system_measured(public_data: Path) -> None:
     calibration, block = shipped(), CollectiveBlock("gb200", "all-reduce", 4, 32)
     assert block not in {fit.block for fit in calibration.blocks}
@@ -355,6 +357,7 @@ def test_racks_that_are_clear_anyway_are_not_told_apart() -> None:
         CollectiveBlock("gb200 y", "all-reduce", 4, 2, 3)
 
 
+@pytest.mark.slow
 def test_an_all_to_all_over_three_racks_is_slower_by_the_share_that_leaves() -> None:
     calibration, size = shipped(), 2**36
     two, three = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import cluster_yaml, job_yaml
+from tests.profiles import blocks
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
@@ -124,7 +125,7 @@ def test_new_nodes_come_last_and_as_few_as_possible(scenario) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", blocks(4))
 def test_every_fix_holds_on_random_loads(scenario, policy: str, seed: int) -> None:
     import random
 
@@ -210,6 +211,7 @@ def test_a_node_that_is_not_ready_is_brought_back(scenario) -> None:
     assert first_of(one) == ["bring node0 back to Ready"] and one.headline.startswith("node0 is not ready; ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pods", "verified"), [(20, True), (55, False)])
 def test_fixes_of_very_many_jobs_say_that_they_were_tried_with_the_job_alone(
     scenario, pods: int, verified: bool

@@ -230,6 +230,7 @@ def test_bad_logs_are_refused_with_their_place(tmp_path: Path, text: str, old: s
     assert "log." in str(told.value)
 
 
+@pytest.mark.slow
 def test_public_logs(public_data: Path) -> None:
     kueue = load_jobs(public_data / "kueue-perf" / "generator.yaml")
     assert (len(kueue.jobs), len(kueue.quotas)) == (15_000, 30)

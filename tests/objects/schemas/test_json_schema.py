@@ -115,6 +115,7 @@ def test_all_three_agree_on_any_tier(tier: Any) -> None:
     assert len(set(verdicts(damaged("HyperNode", ("tier",), tier)))) == 1
 
 
+@pytest.mark.slow
 def test_all_three_agree_on_the_shipped_objects() -> None:
     found = list(shipped())
     assert {one["kind"] for one in found} >= {"HyperJob", "HyperNode", "Job"}

@@ -61,6 +61,7 @@ def check(seed, steps=14):
     return come_and_go(rng, SideBySide(get_policy(name, **options), cluster), gangs, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks(4))
 def test_the_same_answers_as_place_on_one_ledger(block, monkeypatch):
     found = []
