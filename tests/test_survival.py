@@ -97,6 +97,7 @@ def same(a: object, b: object) -> None:
     assert list(differences(a, b)) == []
 
 
+@pytest.mark.slow
 def test_every_exported_value_is_among_the_examples() -> None:
     covered = {kind for each in examples() for kind in type(each).__mro__}
     missing = sorted(name for name, kind in exported_values().items() if kind not in covered)
@@ -170,6 +171,7 @@ def test_used_values_go_to_another_process_and_come_back(name: str, in_another_p
     same(again(values), there)
 
 
+@pytest.mark.slow
 @EACH_POLICY
 def test_a_scenario_read_anew_survives_where_an_equal_one_was_used(name: str) -> None:
     used_values(load_demo(), name)
@@ -180,9 +182,14 @@ def test_a_scenario_read_anew_survives_where_an_equal_one_was_used(name: str) ->
     same(answers(policy, fresh), answers(policy, copied))
 
 
+@functools.cache
+def used_snapshot() -> Any:
+    return used_values(load_demo(), "volcano")["scenario"].snapshot
+
+
 @pytest.mark.parametrize("way", COPIES)
 def test_arrays_of_values_stay_read_only(way: str) -> None:
-    snapshot = COPIES[way](used_values(load_demo(), "volcano")["scenario"].snapshot)
+    snapshot = COPIES[way](used_snapshot())
     topology, matrix = snapshot.topology, snapshot.matrices[0]
     arrays = [topology.parent, topology.member_nodes, topology.domain_rank, matrix.gb_s, snapshot.used]
     arrays += [snapshot.taints.codes, *(column for column, _ in snapshot.labels.columns.values())]

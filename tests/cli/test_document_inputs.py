@@ -61,6 +61,7 @@ def test_what_discovery_writes_is_accepted(run: Run, typed: Path, tmp_path: Path
     assert run("validate", "--release", release, out).status == 0
 
 
+@pytest.mark.slow
 def test_gpus_without_a_domain_are_mended_in_nodes_and_jobs(run: Run, typed: Path) -> None:
     result = run("place", typed / "d0/c44.yaml", typed / "d0/hj.yaml", "-o", "json")
     assert [job["outcome"] for job in result.json["jobs"]] == ["placed"]

@@ -75,6 +75,7 @@ def reports(live_cluster: Path) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_pending_job_is_answered(reports: dict[tuple[str, str], dict[str, Any]]) -> None:
     assert set(reports) == set(WANTED)
 

@@ -37,6 +37,7 @@ def test_gang_groups(run: Run, case: Path, policy: str) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "words"),
     [

@@ -44,6 +44,7 @@ def test_a_master_and_its_workers_share_a_rack(run: Run, live_cluster: Path, pub
     assert max(miss["holds"] for miss in job["nearest_misses"] if miss["tier"] == 1) <= 4
 
 
+@pytest.mark.slow
 def test_a_queue_is_blamed_where_it_takes_less_than_is_needed(run: Run, live_cluster: Path) -> None:
     jobs = told(run, "volcano-1.15", live_cluster)
     codes = {name: [reason["code"] for reason in job.get("reasons", ())] for name, job in jobs.items()}
@@ -54,6 +55,7 @@ def test_a_queue_is_blamed_where_it_takes_less_than_is_needed(run: Run, live_clu
     assert [one["code"] for one in jobs["elastic"]["warnings"] if one["code"].startswith("queue")] == ["queue-share"]
 
 
+@pytest.mark.slow
 @BOTH
 def test_no_sentence_is_told_twice(run: Run, live_cluster: Path, policy: str) -> None:
     jobs = [job for job in told(run, policy, live_cluster).values() if job["outcome"] == "pending"]

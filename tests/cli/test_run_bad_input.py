@@ -63,6 +63,7 @@ def test_a_store_file_that_is_cut_off_is_named_and_stays_as_it_is(run: Run, tmp_
         store.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_a_hyper_job_that_cannot_fit_waits_with_reason_and_nearest_miss(run: Run, tmp_path: Path) -> None:
     made = {
         "apiVersion": "training.volcano.sh/v1alpha1",

@@ -113,6 +113,7 @@ def test_a_job_that_fits_nowhere_is_named(run: Run, tmp_path: Path) -> None:
     assert "times in seconds" in result.out
 
 
+@pytest.mark.slow
 def test_pods_of_openb_share_gpus(run: Run, tmp_path: Path) -> None:
     shared = SAMPLE.parent / "shared-gpus"
     arguments = ("simulate", shared / "nodes.csv", "--trace", shared / "pods.csv")

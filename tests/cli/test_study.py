@@ -98,6 +98,7 @@ def test_no_results_at_all(run: Run, tmp_path: Path) -> None:
     assert "study-results: no results of this study" in result.err and "workbench study run" in result.err
 
 
+@pytest.mark.slow
 def test_other_forms(run: Run, tmp_path: Path) -> None:
     file = done(tmp_path)
     told = run("study", "show", file, "-o", "json").json

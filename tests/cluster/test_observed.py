@@ -22,6 +22,7 @@ from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, GROUP_NAME_ANNOTATION, PodGroup
 
 
+@pytest.mark.slow
 @max_examples(60)
 @given(st.lists(changes, min_size=10, max_size=60))
 def test_afterwards_the_cluster_is_as_before(before: list[ObjectChange]) -> None:

@@ -33,6 +33,7 @@ from workbench.objects.selectors import Selector
 SETTINGS = st.sampled_from([{}, {}, {}, {"matrices": (("n1", MATRIX),)}, {"any_scheduler": True}, {"gpus_per_node": 4}])
 
 
+@pytest.mark.slow
 @max_examples(60)
 @given(
     SETTINGS,

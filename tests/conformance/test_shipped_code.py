@@ -67,6 +67,7 @@ def test_a_runner_takes_from_the_package_what_is_shipped(file):
     assert not_shipped(file, shipped()) == []
 
 
+@pytest.mark.slow
 def test_the_walk_saw_runners_helpers_oracles_and_shipped_code():
     names = {file.relative_to(ROOT).as_posix() for file in FILES}
     assert names >= {"tests/conformance/runners/gpu.py", "tests/switch_fabric.py", "tests/reference/cost/nccl.py"}

@@ -62,6 +62,7 @@ def clusters(draw: st.DrawFn) -> ClusterObjects:
     return objects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @max_examples(60)
 @given(clusters())

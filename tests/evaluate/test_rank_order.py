@@ -28,6 +28,7 @@ def crossings(nodes: list[int]) -> dict[str, int]:
     return JobFacts(placed(nodes, list(range(len(nodes)))), CLUSTER).ring_crossings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))])
 def test_no_other_order_leaves_hypernodes_less_often(seed: int) -> None:
     draw = np.random.default_rng(seed)

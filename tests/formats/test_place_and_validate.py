@@ -142,6 +142,7 @@ def filled(items: list[dict[str, Any]], defaults: dict[str, Any]) -> list[dict[s
     return items
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @max_examples(300)
 @given(items=objects())

@@ -203,6 +203,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
     )
 
 
+@pytest.mark.slow
 @given(whole(), st.booleans())
 def test_nothing_is_lost(snapshot, yaml):
     text = snapshot_text(snapshot, yaml=yaml)

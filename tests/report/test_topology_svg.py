@@ -154,6 +154,7 @@ def test_the_places_of_a_picture_are_told_where_they_differ() -> None:
     assert str(at) == "<svg><g transform='translate(1 2)'/></svg>"
 
 
+@pytest.mark.slow
 def test_a_picture_after_another_is_what_it_would_be_alone() -> None:
     sizes = ((10, 10, 10), (10, 10, 9), (10, 10, 10), (3, 3), (16, 25, 10, 5))
     plan = None

@@ -48,6 +48,7 @@ def sample():
     return read_openb(SAMPLE / "nodes.csv", SAMPLE / "pods.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "gpuspec20"])
 def test_placements_equal_those_of_an_independent_program(openb: Path, name: str) -> None:
     trace = trace_of(openb, name)

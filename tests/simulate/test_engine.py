@@ -116,7 +116,7 @@ def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
 @pytest.mark.parametrize(
     ("policy", "discipline"),
     [
-        pytest.param(policy, discipline, marks=pytest.mark.slow if discipline == "session" else ())
+        pytest.param(policy, discipline, marks=() if policy == "binpack" or discipline == "fifo" else pytest.mark.slow)
         for policy in ("binpack", "volcano", "allocate")
         for discipline in DISCIPLINES
         if able(discipline, policy) == policy or policy == "allocate"

@@ -34,6 +34,7 @@ def test_the_gang_burst_packs_nine_full_waves(public_data: Path, policy: str, di
     assert (told["makespan_s"], told["gpu_use"]) == (18 * 60, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("discipline", "minutes", "use"), [("fifo", 30.1, 0.909), ("backfill", 29.7, 0.919), ("best-effort", 29.4, 0.929)]
 )
@@ -79,6 +80,7 @@ def manifest(name: str, pods: int, seconds: float) -> dict:
     return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
 
 
+@pytest.mark.slow
 def test_the_embedded_cluster_places_alike() -> None:
     # Time passes in whole seconds in both, and no pod ends when a job arrives.
     random = np.random.default_rng(4)

@@ -143,6 +143,7 @@ def assert_nothing_is_lost(simulation: Simulation, start: ClusterSnapshot) -> No
     assert not ledger.exclusive
 
 
+@pytest.mark.slow
 @given(faults(10), st.sampled_from(["volcano", "binpack"]), st.integers(1, 400))
 def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], policy: str, stop: int) -> None:
     jobs = [hyper_job(3), hyper_job(2, pods=1, name="g"), job("one", 3, 5, 70), job("two", 2, 40, 200)]

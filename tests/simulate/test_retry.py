@@ -67,6 +67,7 @@ def test_cycles_and_back_off_together_come_to_an_end() -> None:
     assert starts(run(jobs, retry=rule))[2] == pytest.approx(100)
 
 
+@pytest.mark.slow
 def test_a_simulation_stopped_while_jobs_back_off_goes_on() -> None:
     jobs = [job(f"j{i}", 1 + i % 5, i * 0.7, 3 + i % 4) for i in range(60)]
 

@@ -152,6 +152,7 @@ def test_an_unknown_way_to_restart_is_refused() -> None:
         job("a", 1, 0, 1, restarts="half")
 
 
+@pytest.mark.slow
 @given(faults(8), st.sampled_from(["volcano", "binpack", "switch-affinity"]), st.integers(1, 400))
 def test_nothing_is_lost_and_a_copy_goes_on_alike(breakdowns: list[Breakdown], policy: str, stop: int) -> None:
     jobs = [

@@ -59,6 +59,7 @@ def at(steps: tuple[np.ndarray, np.ndarray], time_s: float) -> float:
     return float(counts[np.searchsorted(times, time_s, side="right") - 1])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40), st.integers(1, 30)), max_size=12),
     st.sampled_from(DISCIPLINES),

@@ -78,6 +78,7 @@ def test_where_nothing_is_drawn_the_first_seed_stands_for_all(tmp_path: Path) ->
 SHARED = Path(__file__).parents[2] / "datasets" / "shared-gpus"
 
 
+@pytest.mark.slow
 def test_pods_of_openb_on_their_nodes(tmp_path: Path) -> None:
     file = tmp_path / "openb.yaml"
     file.write_text(

@@ -222,6 +222,7 @@ def too_big(comparer, pods=8):
     comparer.wait()
 
 
+@pytest.mark.slow
 def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer, said, monkeypatch):
     advised = []
     monkeypatch.setattr(
@@ -250,6 +251,7 @@ def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer
     assert f"{nearest.domain} holds" in html
 
 
+@pytest.mark.slow
 def test_a_pending_cell_without_a_nearest_domain_has_the_beginning_of_the_reason(comparer, said):
     @workbench.policy("talks")
     def talks(gang, ledger):
@@ -400,6 +402,7 @@ def test_exports(comparer, kind, start):
     assert ask(comparer, "export", kind=kind)["text"].lower().startswith(start)
 
 
+@pytest.mark.slow
 def test_the_pictures_are_one_drawing_side_by_side(comparer):
     ask(comparer, "state")
     comparer.wait()

@@ -65,6 +65,7 @@ def test_a_failed_rack_of_a_cluster_with_two_policies(said: object, live_cluster
     bench.end()
 
 
+@pytest.mark.slow
 def test_cards_tell_failed_cordoned_tainted_and_unreachable_apart(said: object, live_cluster: Path) -> None:
     bench = Workbench(live_cluster, ["gang"])
     editor = bench.editor

@@ -127,6 +127,7 @@ def test_opening_scenarios_keeps_the_widgets_of_one_before_and_no_more(jobs):
     assert set(_instances) == before
 
 
+@pytest.mark.slow
 def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
     bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
     bench.save(tmp_path / "s.json")
@@ -217,6 +218,7 @@ def pods_on_gpus(comparer):
     return sum(row.metrics["pods_placed"] for row in comparer.comparison.rows)
 
 
+@pytest.mark.slow
 def test_nodes_without_gpus_are_asked_about_where_jobs_want_some(bench, said):
     text = Path("datasets/one-fabric/topology.conf").read_text()
     assert ask(bench.editor, "state")["without_gpus"] == []
@@ -251,6 +253,7 @@ def test_a_seed_that_no_file_could_hold_is_refused_before(bench, tmp_path):
     bench.save(tmp_path / "scenario.json")
 
 
+@pytest.mark.slow
 def test_the_bar_tells_the_outcome_of_every_comparison(bench):
     bench.comparer.run()
     bench.comparer.wait()

@@ -55,6 +55,7 @@ def test_the_mpi_master_asks_every_five_seconds(tmp_path: Path, ready: int, pass
     assert [each.split()[-1] for each in asked[-2:]] == ["jobname-worker-0.jobname", "jobname-worker-1.jobname"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "passed"), [([], 305), (["--wait-worker-timeout=7"], 10)])
 def test_the_mpi_master_gives_up_after_its_time(tmp_path: Path, arguments: list[str], passed: int) -> None:
     programs(tmp_path, 10_000)

@@ -40,24 +40,16 @@ class AskLevel(JobEdit):
     def changed(self, gang: Gang) -> Gang:
         """The job with the other request in every role that makes the old one."""
         asked = gang.extra(KueueRequest)
-        old, new = ({_field(required): level} for level, required in (self._old, self._new))
+        required, preferred = (self.new_level, None) if self.new_required else (None, self.new_level)
         roles = tuple(
             dataclasses.replace(
-                role, topology=dataclasses.replace(role.topology, **{"required": None, "preferred": None, **new})
+                role, topology=dataclasses.replace(role.topology, required=required, preferred=preferred)
             )
-            if role.topology is not None and getattr(role.topology, next(iter(old))) == self.level
+            if role.topology is not None and getattr(role.topology, _field(self.required)) == self.level
             else role
             for role in asked.roles
         )
         return gang.with_extra(dataclasses.replace(asked, roles=roles))
-
-    @property
-    def _old(self) -> tuple[str, bool]:
-        return self.level, self.required
-
-    @property
-    def _new(self) -> tuple[str, bool]:
-        return self.new_level, self.new_required
 
     @property
     def before(self) -> dict[str, str]:

@@ -221,7 +221,8 @@ class WorkloadTurn:
     def _broken_slices(self, counts: Sequence[int]) -> str:
         """Which pod sets do not divide into whole slices, as the end of a sentence; empty if all do."""
         slices = [group.attempts[0].slices for group in self.groups for _ in group.runs]
-        told = (broken_slices(run.name, *each) for run, *each in zip(self.runs, counts, slices, strict=True))
+        runs = zip(self.runs, counts, slices, strict=True)
+        told = (broken_slices(run.name, count, layers) for run, count, layers in runs)
         parts = [text for text in told if text]
         return f": {'; '.join(parts)}" if parts else ""
 
