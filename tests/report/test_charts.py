@@ -14,9 +14,10 @@ from tests.switch_fabric import Switch, fabric, job
 from workbench.evaluate.compare import compare
 from workbench.model.extras import AscendWish
 from workbench.model.gang import TopologyConstraint
-from workbench.report import html, tables
+from workbench.report import html
 from workbench.report.charts import bottleneck_chart, comparison_charts, switch_chart, tier_chart
 from workbench.report.colours import heat, tier_colour
+from workbench.report.comparison_tables import comparison_tables
 from workbench.widgets.comparison_view import comparison_view
 
 #   two switches of 3 nodes; "a" and "b" of 2 pods each cross both under `spread`, none under `switch-affinity`.
@@ -50,7 +51,7 @@ def test_every_view_of_a_comparison_shows_the_switches() -> None:
     assert page.count("<td") > html.comparison_html(COMPARED).count("<td") + 2 * 2 * 3
     assert "cross-switch jobs" in page and "Switches by the number of cross-switch jobs" in page
     console = Console(width=80, file=io.StringIO())
-    for part in tables.comparison_tables(COMPARED):
+    for part in comparison_tables(COMPARED):
         console.print(part)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "switches" in text and "most jobs" in text

@@ -14,7 +14,8 @@ from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
-from workbench.report import tables
+from workbench.report import command_tables, tables
+from workbench.report.comparison_tables import comparison_tables
 from workbench.report.layout import fitted
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult, discovered
@@ -118,7 +119,7 @@ def test_a_comparison_of_long_names_and_large_counts_fits_eighty_columns() -> No
             raise ValueError("no")
 
     policies: list[Any] = [Fixed(), Broken()]
-    text = shown(tables.comparison_tables(compare([gang_of("a", 5000)], SNAPSHOT, policies)))
+    text = shown(comparison_tables(compare([gang_of("a", 5000)], SNAPSHOT, policies)))
     first = next(line for line in text.splitlines() if line.startswith(" volcano-1.13"))
     assert first.split()[:3] == ["volcano-1.13", "1", "5000"]
     assert "1.56M" in first
@@ -133,7 +134,7 @@ def test_a_comparison_names_what_is_pending() -> None:
             return decisions()
 
     policies: list[Any] = [Fixed()]
-    text = shown(tables.comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
+    text = shown(comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
     assert "\np:\n  default/big is pending: none of the changes that were tried helps: room for 2" in text
     assert text.count("p:") == 1
 
@@ -165,12 +166,12 @@ def test_an_explanation_has_the_parts_of_node_scores_in_columns_while_they_fit()
 
 
 def test_best_gpus_show_value_pair_and_ties() -> None:
-    text = shown(tables.best_gpus_tables(best_gpus(dgx_like(), 4)))
+    text = shown(command_tables.best_gpus_tables(best_gpus(dgx_like(), 4)))
     assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
 
 
 def test_without_a_set_nothing_is_called_best_or_proved() -> None:
-    text = shown(tables.best_gpus_tables(best_gpus(dgx_like(), 4, free=[0, 1])))
+    text = shown(command_tables.best_gpus_tables(best_gpus(dgx_like(), 4, free=[0, 1])))
     assert text.splitlines()[0] == "no such set: only 2 of 8 GPUs are free"
     assert "proved" not in text and "best" not in text
 
@@ -179,10 +180,10 @@ def test_a_plan_lists_what_it_does_and_counts_what_stays() -> None:
     owned = [discovered("ufm", f"leaf-hn-{i}", 1, [f"n{i}"], "Node") for i in range(60)]
     foreign = discovered("\x1b[31m", "spine-hn", 2, ["x"], "Node")
     found = [*owned[:1], discovered("ufm", "leaf-hn-1", 1, ["new"], "Node"), foreign]
-    text = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(found)), [*owned, foreign])))
+    text = shown(command_tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(found)), [*owned, foreign])))
     assert "leaf-hn-1 " in text and "update" in text and "delete" in text and "20 more HyperNodes" in text
     assert "ufm: 1 to update, 58 to delete, 1 unchanged, 1 in conflict" in text and "\x1b" not in text
-    few = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", (foreign,)), [foreign])))
+    few = shown(command_tables.plan_tables(reconcile(DiscoveryResult("ufm", (foreign,)), [foreign])))
     assert "conflict: '\\x1b[31m'" in few
-    same = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(owned)), owned)))
+    same = shown(command_tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(owned)), owned)))
     assert same.split() == ["ufm:", "60", "unchanged"]
