@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
+from tests.objects.test_kueue import HOST
+from tests.policies.kueue.test_queued import load, node
 from tests.simulate.test_engine import SNAPSHOT, job, run, starts
 from workbench.errors import InputError
 from workbench.policies.registry import get_policy
 from workbench.policies.retry import AT_CHANGES, KUBE_SCHEDULER, VOLCANO, RetryRule
-from workbench.simulate import Simulation
+from workbench.simulate import SimulatedJob, Simulation
+
+
+def pod(name: str, near: str = "") -> dict[str, Any]:
+    """A pod labelled with its name; `near`: it has to be on the node of another."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    term = {"labelSelector": {"matchLabels": {"app": near}}, "topologyKey": HOST}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}} if near else {}
+    spec = {"schedulerName": "volcano", "containers": [container], "affinity": affinity}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
 
 
 def test_a_refused_job_backs_off_and_waits_for_a_change_as_well() -> None:
@@ -50,6 +62,8 @@ def test_back_off_doubles_up_to_the_longest() -> None:
         ("volcano-1.13+gpu-bottleneck", VOLCANO),
         ("allocate", VOLCANO),
         ("switch-affinity", VOLCANO),
+        ("kube-default", KUBE_SCHEDULER),
+        ("kube-1.37-topology", KUBE_SCHEDULER),
         ("koordinator-gpu", KUBE_SCHEDULER),
         ("koordinator-network", KUBE_SCHEDULER),
         ("binpack", AT_CHANGES),
@@ -58,6 +72,16 @@ def test_back_off_doubles_up_to_the_longest() -> None:
 )
 def test_every_policy_tells_the_rule_of_its_scheduler(policy: str, rule: RetryRule) -> None:
     assert get_policy(policy).traits.retry == rule
+
+
+@pytest.mark.parametrize("policy", ["kube-default", "kube-1.37-topology"])
+@pytest.mark.parametrize("retry", [AT_CHANGES, KUBE_SCHEDULER])
+def test_a_job_that_asks_for_another_jobs_pods_starts_with_it(policy: str, retry: RetryRule) -> None:
+    scenario = load(node(0), node(1), pod("client", near="server"), pod("server"))
+    when = {"client": 0.0, "server": 5.0}
+    jobs = [SimulatedJob(gang, when[gang.name], 10.0) for gang in scenario.gangs]
+    result = Simulation(scenario.snapshot, get_policy(policy), jobs, retry=retry).run().result()
+    assert starts(result) == [5, 5] and not result.refused
 
 
 def test_cycles_and_back_off_together_come_to_an_end() -> None:

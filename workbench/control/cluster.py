@@ -31,7 +31,6 @@ from workbench.control.scheduler import Scheduler
 from workbench.control.submission import documents_of, in_order, write_object
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
-from workbench.formats.load import no_collection
 from workbench.formats.manifests import Document
 from workbench.formats.mend import mended_documents
 from workbench.formats.whole_file import write_whole
@@ -39,6 +38,7 @@ from workbench.jobs.before_submission import job_notices, unread_notices_of
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
 from workbench.model.clock import VirtualClock
 from workbench.model.display import Displayed
+from workbench.model.no_collection import no_collection
 from workbench.model.notice import Notice
 from workbench.model.placement import Refusal
 from workbench.model.snapshot import ClusterSnapshot

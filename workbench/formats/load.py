@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -31,6 +29,7 @@ from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.jobs.gangs import read_workload
 from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.no_collection import no_collection
 from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
@@ -49,7 +48,6 @@ __all__ = [
     "load_joined",
     "load_objects",
     "load_to_draw",
-    "no_collection",
     "read_objects",
 ]
 
@@ -435,19 +433,3 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
         given.append((pattern, parse_matrix(content, str(path))))
         manifests.record(str(path), content)
     return given
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Context manager that switches garbage collection off while millions of objects are made, as it would free none.
-
-    With garbage collection on, "read tor-node" of benchmarks/bench_formats.py takes 1.4 times as long and "read slurm"
-    1.25 times.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -6,8 +6,9 @@ topology are node label keys, widest first; that is the opposite of tiers, where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from workbench.model.labels import Requirement, Taint, Toleration
 
@@ -86,6 +87,20 @@ class TopologyAssignment:
         return sum(count for _, count in self.domains)
 
 
+class _Shape(tuple[object, ...]):
+    """A tuple that remembers its hash."""
+
+    def __hash__(self) -> int:
+        found: int | None = self.__dict__.get("hash")
+        if found is None:
+            found = self.__dict__["hash"] = super().__hash__()
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Hashes of texts differ from process to process.
+        return _Shape, (tuple(self),)
+
+
 @dataclass(frozen=True)
 class PodSet:
     """A pod set of a workload: `count` equal pods.
@@ -115,6 +130,24 @@ class PodSet:
     preferred_affinity: tuple[PreferredTerm, ...] = ()
     previous: TopologyAssignment | None = None
     min_count: int | None = None
+
+    @cached_property
+    def shape(self) -> Hashable:
+        """What decides where its pods may go; equal for pod sets that request the same under the same name."""
+        return _Shape(
+            (
+                self.name,
+                self.count,
+                tuple(self.requests.items()),
+                self.topology,
+                tuple(self.node_selector.items()),
+                self.tolerations,
+                self.required_affinity,
+                self.preferred_affinity,
+                self.previous,
+                self.min_count,
+            )
+        )
 
     @property
     def group(self) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from workbench.model.extras import Extra
 from workbench.model.kueue import Flavor, PreferredTerm, TopologyRequest
@@ -88,3 +89,8 @@ class KueueObjects(Extra):
     provisioning: tuple[str, ...] = ()
     workloads: tuple[QueuedWorkload, ...] = ()
     checks: tuple[str, ...] = ()
+
+    @cached_property
+    def queue_names(self) -> frozenset[str]:
+        """Names of the ClusterQueues."""
+        return frozenset(queue.name for queue in self.cluster_queues)

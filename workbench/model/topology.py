@@ -549,7 +549,8 @@ class Topology(Value, Displayed, Tabular):
             return TOP
         start, domains = self.node_domains
         around = domains[start[nodes[0]] : start[nodes[0] + 1]]
-        holding = [int(j) for j in around if np.isin(nodes, self.nodes_of(int(j))).all()]
+        one = bool((nodes == nodes[0]).all())
+        holding = [int(j) for j in around if one or np.isin(nodes, self.nodes_of(int(j))).all()]
         return min(holding, key=lambda j: (int(self._sizes[j]), int(self.tier[j]), j), default=TOP)
 
     def lca(self, a: int, b: int) -> int:

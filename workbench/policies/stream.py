@@ -68,6 +68,10 @@ class Stream(Working):
         """Placements that the stream holds, made by it or adopted, oldest first."""
         return tuple(placement for placement, _ in self._held.values())
 
+    def holds(self, placement: Placement) -> bool:
+        """Whether the stream holds a placement."""
+        return id(placement) in self._held
+
     def place(self, gang: Gang) -> Placement | Refusal:
         """Place one gang on the resources that earlier gangs left free.
 

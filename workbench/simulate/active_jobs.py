@@ -233,18 +233,22 @@ class ActiveJobs:
             placement, former = run.standing.placement, run.standing.former
             self._stop_standing(run)
         else:
-            one, job = run.attempt, run.job
-            placement = one.placement
-            self.work(run)
-            saved = job.saved_after(one.done_s, run.ahead_s)
-            self._leave(run, "stopped", saved, job.worked_in(one.done_s) - saved)
-            run.stop(saved)
+            placement = run.attempt.placement
+            self.evict(run)
         left = after_fault(placement, lost, by_pods=run.job.restarts == "pods")
         if left is not None:
             self.nodes.adopt(run.number, left)
             former = () if placement.gang.jobs else (*former, *former_pods(placement, lost))
             run.standing = StandingJob(left, self.clock.now, held_gpus(left), former)
             self._count(run, run.standing, 1)
+
+    def evict(self, run: JobRun) -> None:
+        """Stop a running job, which gives up all its nodes and keeps the work of its last checkpoint."""
+        one, job = run.attempt, run.job
+        self.work(run)
+        saved = job.saved_after(one.done_s, run.ahead_s)
+        self._leave(run, "stopped", saved, job.worked_in(one.done_s) - saved)
+        run.stop(saved)
 
     def _stop_standing(self, run: JobRun) -> None:
         one = run.standing

@@ -10,20 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.retry import RetryRule
+from workbench.policies.session_stream import SessionStream
 from workbench.simulate.active_jobs import ActiveJobs
 from workbench.simulate.job_run import JobRun
 from workbench.simulate.waiting import BEHIND, FEW_GPUS, QUOTA, RefusalRow
+from workbench.simulate.why_waiting import WaitingReasons
 
 __all__ = ["Candidates"]
-
-#: Jobs that wait at the end for which changes are tried, and the trials for each.
-_MOST_EXPLAINED, _EXPLAIN_RUNS = 4, 60
 
 
 class Candidates:
@@ -41,11 +39,15 @@ class Candidates:
         Of queues; 1 if missing.
     closed : ndarray of shape (n,), bool
         Nodes that take no pods from the beginning.
+    runs : sequence of JobRun
+        All jobs of the simulation.
 
     Attributes
     ----------
     policy : Policy
         The policy of the simulation; `start` asks it.
+    stays_open : bool
+        Whether `session` decides; set by the simulation.
     refusals : list of RefusalRow
         Why jobs have waited so far.
     head : JobRun, optional
@@ -59,22 +61,31 @@ class Candidates:
         weights: Mapping[str, float],
         retry: RetryRule,
         closed: npt.NDArray[np.bool_],
+        runs: Sequence[JobRun],
     ) -> None:
         if any(not weight > 0 for weight in weights.values()):
             raise InputError("a weight of a queue is not above 0", source="weights", got=str(weights))
         self.policy, self._active, self._nodes = policy, active, active.nodes
         self._weights, self._retry, self._closed = weights, retry, closed
+        self._runs = {run.job.gang.key: run for run in runs}
         self._groups: dict[int, list[JobRun]] = {}
         # Kinds of jobs that fit nowhere, and those whose queue has no quota left, until something is freed.
         self._refused: set[int] = set()
         self._beyond: set[int] = set()
         # The last reason of each kind that was refused.
         self._why: dict[int, str] = {}
+        # With an open session: jobs of which it does not know yet, and those that stand still: it is told anew of them.
+        self.stays_open = False
+        # Whether a job has started since `meet_new_pods`.
+        self._started = False
+        self._entering: list[JobRun] = []
+        self._standing: dict[int, JobRun] = {}
+        self._count = 0
         self.refusals: list[RefusalRow] = []
         self.head: JobRun | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self._groups.values()))
+        return self._count
 
     def __iter__(self) -> Iterator[JobRun]:
         return iter(sorted(run for group in self._groups.values() for run in group))
@@ -94,6 +105,11 @@ class Candidates:
     def running(self) -> Iterable[tuple[float, int]]:
         """End, as far as it is known, and whole GPUs of each running job."""
         return ((run.attempt.end_s, run.attempt.whole) for run in self._active.running.values())
+
+    @property
+    def session(self) -> SessionStream | None:
+        """The policy's session that stays open; None: there is none, or it is not asked."""
+        return self._nodes.session if self.stays_open else None
 
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now, with the jobs that run in it."""
@@ -175,9 +191,43 @@ class Candidates:
         run.n_refusals, run.admitted = 0, False
         group = self._groups[run.kind]
         group.remove(run)
+        self._count -= 1
+        self._started = True
+        self._standing.pop(run.number, None)
         if not group:
             del self._groups[run.kind]
             self._note(run.kind, "")
+        return True
+
+    def decided(self) -> list[tuple[JobRun, Placement | Refusal]]:
+        """Let the open session decide on the jobs that wait: what it says of jobs of which it had said nothing yet.
+
+        A placement is to be passed on to `start`.
+        """
+        assert self.session is not None
+        for run in self._standing.values():
+            self.session.wait(self.wanted(run))
+        while self._entering:
+            self.session.wait(self.wanted(self._entering[0]))
+            self._entering.pop(0)
+        answers = self.session.decide(self.now_s, self.snapshot)
+        return [(self._runs[answer.gang.key], answer.result) for answer in answers]
+
+    def evict(self) -> bool:
+        """Stop the jobs that the open session preempts, which wait again; whether there are any.
+
+        A job is stopped once at an instant; where that is not enough, or a pod that no job of the simulation has would
+        have to end, nothing is stopped.
+        """
+        assert self.session is not None
+        victims = [self._runs.get(key) for key in self.session.victims]
+        runs = [run for run in victims if run is not None and run.running is not None and run.evicted_s < self.now_s]
+        if not runs or len(runs) < len(victims):
+            return False
+        for run in runs:
+            self._active.evict(run)
+            run.evicted_s = self.now_s
+            self.add(run)
         return True
 
     def hold_up(self, run: JobRun) -> None:
@@ -193,43 +243,60 @@ class Candidates:
     def add(self, run: JobRun) -> None:
         """Let a job wait."""
         insort(self._groups.setdefault(run.kind, []), run)
+        self._count += 1
+        if self.session is not None:
+            self._entering.append(run)
+            if run.standing is not None:
+                self._standing[run.number] = run
 
     def freed(self) -> None:
         """Note that resources were freed, so that every job may fit again."""
         self._refused.clear()
         self._beyond.clear()
 
+    def meet_new_pods(self) -> bool:
+        """Let refused jobs be tried again that ask for other pods nearby, if pods have started; whether there are any.
+
+        They ask by affinity or by spreading, and the policy reads that (`SchedulerTraits.reads_pods`). As in
+        kube-scheduler, whose queue hears of every pod that gets a node.
+        """
+        started, self._started = self._started, False
+        if not started or not self.policy.traits.reads_pods:
+            return False
+        kinds = {kind for kind in self._refused if kind in self._groups and _asks_for_pods(self._groups[kind][0])}
+        self._refused -= kinds
+        return bool(kinds)
+
     def next_try_s(self) -> float:
         """Earliest time at which a job that backs off may be tried again; infinite if none backs off."""
         ends = (run.not_before_s for run in self if self.backs_off(run) and run.kind not in self._refused)
         return min(ends, default=float("inf"))
 
-    def reasons(self, *, in_sessions: bool) -> dict[int, str]:
-        """Why jobs wait now, one sentence each, by number; for the first of them also what would help.
+    def reasons(self, *, in_sessions: bool) -> Mapping[int, str]:
+        """Why jobs wait now, one sentence each, by number, and what would help; computed when they are read.
 
         `in_sessions`: as of the discipline.
         """
-        found, explained = {}, 0
+        found: dict[int, str | Gang] = {}
+        by_session: set[int] = set()
         for run in self:
             number = run.number
             if not self.within_quota(run):
                 found[number] = f"the quota of queue {run.job.gang.queue} is used up"
                 continue
-            wanted = self.wanted(run)
-            by_session = in_sessions or run.standing is not None
-            answer = self._nodes.decide(wanted).result if by_session else self._nodes.try_on_copy(wanted)
-            if isinstance(answer, Placement):
-                found[number] = "it waits behind another job"
-            elif explained < _MOST_EXPLAINED:
-                explained += 1
-                report = fix_report(self.policy, [wanted], self._nodes.snapshot(), wanted.key, most_runs=_EXPLAIN_RUNS)
-                found[number] = report.headline
-            else:
-                found[number] = str(answer.first_reason)
-        return found
+            found[number] = self.wanted(run)
+            if in_sessions or run.standing is not None:
+                by_session.add(number)
+        if not found:
+            return {}
+        return WaitingReasons(self.policy, self._nodes.snapshot(), found, frozenset(by_session))
 
     def _note(self, kind: int, code: str) -> None:
         """Note why the jobs of a kind wait from now on; empty: no reason is known, until they are tried again."""
         if self._why.get(kind, "") != code:
             self._why[kind] = code
             self.refusals.append(RefusalRow(self._active.clock.now, kind, code))
+
+
+def _asks_for_pods(run: JobRun) -> bool:
+    return any(role.rules.affinity or role.rules.spread for role in run.job.gang.roles)

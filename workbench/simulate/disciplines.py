@@ -214,7 +214,8 @@ class Backfill(Discipline):
 class PolicySession(Discipline):
     """The policy's own session decides on all waiting jobs together: Volcano's queues, enqueue, proportion and turns.
 
-    At every instant at which waiting jobs are tried, one session is held on the cluster as it is then. A job that
+    A session that stays open (`SessionStream`: Kueue's queues) goes on; jobs that it preempts are evicted. Else, at
+    every instant at which waiting jobs are tried, one session is held on the cluster as it is then; a job that
     `SessionPolicy.admit` has admitted once stays admitted until it has started. Running jobs that lack pods get theirs
     afterwards, one by one, as in every discipline.
     """
@@ -230,6 +231,13 @@ class PolicySession(Discipline):
             raise InputError(what, source=source, got=policy.name, expected=having)
 
     def start(self, candidates: Candidates) -> None:
+        if candidates.session is not None:
+            going_on = True
+            while going_on:
+                for run, result in candidates.decided():
+                    candidates.start(run, result)
+                going_on = candidates.evict()
+            return
         policy = candidates.policy
         assert isinstance(policy, SessionPolicy)
         runs = [run for run in candidates if candidates.admits(run) and not candidates.backs_off(run)]

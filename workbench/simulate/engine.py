@@ -19,6 +19,7 @@ from workbench.model.asked import snapshot_of
 from workbench.model.clock import EventQueue, VirtualClock
 from workbench.model.counted import counted
 from workbench.model.job_log import JobLog
+from workbench.model.no_collection import no_collection
 from workbench.model.number_text import duration_text, instant_text
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
@@ -83,12 +84,12 @@ class Simulation(Working):
     Notes
     -----
     Nothing is random. At each instant jobs end first, then repairs, breakdowns and arrivals happen, then waiting jobs
-    are tried in the order of the discipline, as far as `retry` lets them. Nothing preempts. A breakdown stops
-    every job with a pod on what broke; the job waits again, in its old place in the queue, with the work that its last
-    checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give up their nodes; the other
-    Jobs keep their HyperNodes idle until the lost Jobs are placed again, and then the whole HyperJob resumes from its
-    last checkpoint. A job whose `SimulatedJob.restarts` is ``"pods"`` gives back only the nodes of such pods; if the
-    pods that are left are its minimum, it goes on with them when no others can be placed.
+    are tried in the order of the discipline, as far as `retry` lets them. Nothing preempts but sessions of Kueue. A
+    breakdown stops every job with a pod on what broke; the job waits again, in its old place in the queue, with the
+    work that its last checkpoint does not hold ahead of it. Of a HyperJob, only the Jobs with such pods give up their
+    nodes; the other Jobs keep their HyperNodes idle until the lost Jobs are placed again, and then the whole HyperJob
+    resumes from its last checkpoint. A job whose `SimulatedJob.restarts` is ``"pods"`` gives back only the nodes of
+    such pods; if the pods that are left are its minimum, it goes on with them when no others can be placed.
 
     A job that asks for the same as one that was refused at an instant is not tried until something is freed, unless it
     stands still or backs off: such a job is tried on its own. A broken node is modelled as fully occupied, so packing
@@ -146,9 +147,16 @@ class Simulation(Working):
         self._runs = runs_of(jobs, self._discipline.rank, alone=retry.backs_off or self._discipline.in_sessions)
         self._kinds_at_first = tuple(run.kind for run in self._runs)
         self._clock, self._events = VirtualClock(), EventQueue[Key]()
-        self._nodes, held = HeldNodes(snapshot, self._policy), Quotas(quotas or {})
-        self._active = ActiveJobs(self._clock, self._events, self._nodes, held, network)
-        self._candidates = Candidates(self._policy, self._active, dict(weights or {}), retry, snapshot.closed)
+        self._nodes = HeldNodes(snapshot, self._policy)
+        session = self._nodes.session if self._discipline.in_sessions else None
+        limits = {
+            name: limit for name, limit in (quotas or {}).items() if session is None or name not in session.queues
+        }
+        self._active = ActiveJobs(self._clock, self._events, self._nodes, Quotas(limits), network)
+        self._candidates = Candidates(
+            self._policy, self._active, dict(weights or {}), retry, snapshot.closed, self._runs
+        )
+        self._candidates.stays_open = session is not None and not limits and not retry.backs_off
         broken = checked_breakdowns(breakdowns, snapshot, network)
         self._faults = Faults(broken, self._runs, self._active, self._candidates)
         self._faults.plan(self._events)
@@ -208,7 +216,8 @@ class Simulation(Working):
             while (first := self._events.first) is not None and first[0] <= until_s:
                 check()
                 self._clock.now = first[0]
-                self._instant(step)
+                with no_collection():
+                    self._instant(step)
                 if self._n_completed == len(self._runs):
                     # Breakdowns that lie ahead meet no job.
                     self._events.clear()
@@ -249,6 +258,8 @@ class Simulation(Working):
         """Try the waiting jobs of an instant; a policy may be cancelled or fail, and then this is called again."""
         self._candidates.head = None
         self._discipline.start(self._candidates)
+        while self._candidates.meet_new_pods() and not self._discipline.in_sessions:
+            self._discipline.start(self._candidates)
         self._active.grow(self._candidates.head)
         if self._retry.backs_off:
             self._retry_by(self._candidates.next_try_s())

@@ -18,6 +18,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
+from workbench.policies.session_stream import SessionStream
 from workbench.simulate.lost_pods import placement_of_running, with_pods_placed_again
 
 __all__ = ["HeldNodes", "break_gpus", "break_node", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
@@ -89,13 +90,15 @@ class HeldNodes(Working):
         """Decision of a session of the policy on the cluster as it is now, for this gang alone; nothing is held."""
         return self._policy.schedule([gang], self.snapshot())[0]
 
-    def try_on_copy(self, gang: Gang) -> Placement | Refusal:
-        """Answer of the policy for a gang on the present resources; nothing is held."""
-        return self._policy.place(gang, self._stream.ledger.copy())
+    @property
+    def session(self) -> SessionStream | None:
+        """The open session of the policy, which shares the nodes; None: its sessions do not stay open."""
+        return self._stream if isinstance(self._stream, SessionStream) else None
 
     def adopt(self, key: Key, placement: Placement) -> None:
         """Let the job `key` hold a placement that `place` did not return."""
-        self._stream.adopt(placement)
+        if not self._stream.holds(placement):
+            self._stream.adopt(placement)
         self._hold(key, placement)
 
     def extend(self, key: Key, added: Placement) -> None:
@@ -227,12 +230,16 @@ class HeldNodes(Working):
 
 def whole_gpus(placement: Placement) -> int:
     """Whole GPUs that a placement holds."""
+    if not any(role.n_gpus for role in placement.gang.roles):
+        return 0
     counts = np.array([role.n_gpus for role in placement.gang.roles], dtype=np.int64)
     return int(counts[placement.gang.role_of_pod[placement.node >= 0]].sum())
 
 
 def held_gpus(placement: Placement) -> float:
     """GPUs that a placement holds, shares as parts of one."""
+    if not placement.gang.shares_gpus:
+        return float(whole_gpus(placement))
     milli = np.array([role.gpu_milli for role in placement.gang.roles], dtype=np.int64)
     return whole_gpus(placement) + int(milli[placement.gang.role_of_pod[placement.node >= 0]].sum()) / WHOLE_GPU
 

@@ -161,6 +161,8 @@ class JobRun:
         How often it has started, and was refused since it last ran.
     not_before_s : float
         Until when it backs off.
+    evicted_s : float
+        When it was last stopped for a job that preempted it; -1: never.
     admitted : bool
         A session of the policy has admitted it since it last ran (`SessionPolicy.admit`).
     running, standing : RunningJob, StandingJob, optional
@@ -178,6 +180,7 @@ class JobRun:
     n_starts: int = 0
     n_refusals: int = 0
     not_before_s: float = 0.0
+    evicted_s: float = -1.0
     admitted: bool = False
     running: RunningJob | None = None
     standing: StandingJob | None = None

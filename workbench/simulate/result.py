@@ -45,9 +45,9 @@ class Attempt(NamedTuple):
         Number of the job.
     start_s, end_s : float
     outcome : {"completed", "stopped", "grown", "running", "standing"}
-        ``stopped``: by a fault; ``grown``: the job got more of its pods and goes on with the next row; ``running``:
-        when the simulation was looked at; ``standing``: pods of the job held their nodes, and did no work, while
-        others, or other Jobs of a HyperJob, waited for nodes.
+        ``stopped``: by a fault, or evicted for another job; ``grown``: the job got more of its pods and goes on with
+        the next row; ``running``: when the simulation was looked at; ``standing``: pods of the job held their nodes,
+        and did no work, while others, or other Jobs of a HyperJob, waited for nodes.
     saved_s : float
         Seconds of work that last: all of a completed attempt, those up to the last checkpoint of a stopped one.
     nodes : tuple of int
@@ -144,7 +144,7 @@ class SimulationResult(Value, Displayed, Plotted):
     usage : tuple of Usage
         A row per instant at which something changed.
     refused : mapping of int to str
-        Jobs that wait at the end, with the policy's reason.
+        Jobs that wait at the end, with why and what would help; computed when it is read (`WaitingReasons`).
     n_gpus : int
         GPUs of the cluster.
     node_names : tuple of str

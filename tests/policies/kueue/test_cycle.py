@@ -13,8 +13,8 @@ from tests.choice import choices
 from workbench.errors import InputError
 from workbench.model.kueue import Flavor, PodSet, TopologyRequest
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, QueuedWorkload, Quota
-from workbench.policies.kueue.cycle import turns
 from workbench.policies.kueue.cycle.cluster import CycleCluster
+from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate
 from workbench.policies.kueue.quota import quota_nodes
@@ -230,5 +230,5 @@ def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) ->
 
     remembered = told()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns, "_kind_of", lambda queue, workload: None)
+        patch.setattr(Hopeless, "kind_of", lambda self, queue, workload: None)
         assert told() == remembered

@@ -5,7 +5,7 @@ Source: Kueue 0.19, pkg/cache/scheduler/tas_nodes_cache.go and tas_flavor_snapsh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.level_tree import Path
 from workbench.policies.kueue.topology_snapshot import PODS, TopologySnapshot, usage_of
-from workbench.policies.kueue.values import Flavor, KueueNode
+from workbench.policies.kueue.values import DomainUsage, Flavor, KueueNode, Outcome, PodSet, Replacement
 
 __all__ = ["FlavorSnapshot", "is_node_of_flavor", "usage_of"]
 
@@ -93,7 +93,63 @@ class FlavorSnapshot(TopologySnapshot):
         leaf_of_node = dict(zip([node.name for node in every], leaf.tolist(), strict=True)) if held else {}
         for name, requests in held:
             if name in leaf_of_node:
-                self._change(capacity, leaf_of_node[name], requests, -1)
+                self._change(capacity, leaf_of_node[name], requests, -1, -1)
+        # Answers that hold until usage changes for good, and those as if nothing were held; by what was asked.
+        self._answers: dict[Hashable, dict[str, Outcome]] = {}
+        self._answers_if_empty: dict[Hashable, dict[str, Outcome]] = {}
+        # Pods that are added or missing since then, by what they take; 0: none are.
+        self._passing: dict[Hashable, int] = {}
+
+    def add(self, usage: DomainUsage) -> None:
+        """As `TopologySnapshot.add`."""
+        super().add(usage)
+        self._pass(usage, usage.count)
+
+    def remove(self, usage: DomainUsage) -> None:
+        """As `TopologySnapshot.remove`."""
+        super().remove(usage)
+        self._pass(usage, -usage.count)
+
+    def _pass(self, usage: DomainUsage, count: int) -> None:
+        key = usage.values, tuple(usage.requests.items())
+        left = self._passing.pop(key, 0) + count
+        if left:
+            self._passing[key] = left
+
+    def clear(self) -> None:
+        """As `TopologySnapshot.clear`."""
+        super().clear()
+        self.settle()
+
+    def settle(self) -> None:
+        """Note that what was added and removed stays so: answers are remembered from now on while all is as it is."""
+        self._passing.clear()
+        self._answers.clear()
+
+    def place(
+        self,
+        pod_sets: Sequence[PodSet],
+        *,
+        simulate_empty: bool = False,
+        assumed: Sequence[DomainUsage] = (),
+        replacement: Replacement | None = None,
+    ) -> dict[str, Outcome]:
+        """As `TopologySnapshot.place`; many workloads ask for the same, on nodes that have not changed.
+
+        Parameters
+        ----------
+        pod_sets, simulate_empty, assumed, replacement
+            As of `TopologySnapshot.place`.
+        """
+        if assumed or replacement is not None or (self._passing and not simulate_empty):
+            return super().place(pod_sets, simulate_empty=simulate_empty, assumed=assumed, replacement=replacement)
+        known, asked = (
+            self._answers_if_empty if simulate_empty else self._answers,
+            tuple([pods.shape for pods in pod_sets]),
+        )
+        if asked not in known:
+            known[asked] = super().place(pod_sets, simulate_empty=simulate_empty)
+        return dict(known[asked])
 
     @property
     def conditions(self) -> LeafConditions | None:

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from workbench.errors import InputError
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, Quota
-from workbench.model.value import Working
 
 __all__ = ["Amounts", "FlavorResource", "QuotaNode", "quota_nodes"]
 
@@ -21,7 +20,7 @@ Amounts: TypeAlias = Mapping[FlavorResource, int]
 _NONE = Quota(0)
 
 
-class QuotaNode(Working):
+class QuotaNode:
     """Quotas and usage of a ClusterQueue or a cohort; amounts in base units.
 
     A node's usage that exceeds what it does not lend counts at its parent, too.
@@ -57,6 +56,9 @@ class QuotaNode(Working):
         }
         self.usage: dict[FlavorResource, int] = {}
         self.subtree: dict[FlavorResource, int] = {}
+        # Known once the tree is summed up.
+        self._never_lent: dict[FlavorResource, int] = {}
+        self._largest: dict[FlavorResource, int] = {}
 
     def sum_up(self) -> None:
         """Set `subtree` of the node and all below it; call it once for each root, before anything is used."""
@@ -65,6 +67,9 @@ class QuotaNode(Working):
             child.sum_up()
             for key, amount in child.subtree.items():
                 self.subtree[key] = self.subtree.get(key, 0) + amount - child._reserved(key)
+        for key, quota in self.quotas.items():
+            if quota.lending_limit is not None:
+                self._never_lent[key] = max(0, self.subtree[key] - quota.lending_limit)
 
     def quota(self, key: FlavorResource) -> Quota:
         """The node's own quota; 0 where it has none."""
@@ -76,29 +81,34 @@ class QuotaNode(Working):
 
     def _reserved(self, key: FlavorResource) -> int:
         """Quota that the node never lends."""
-        limit = self.quota(key).lending_limit
-        return 0 if limit is None else max(0, self.subtree.get(key, 0) - limit)
+        return self._never_lent.get(key, 0)
 
     def kept_free(self, key: FlavorResource) -> int:
         """Unused part of the quota that the node never lends."""
-        return max(0, self._reserved(key) - self.used(key))
+        kept = self._reserved(key)
+        return max(0, kept - self.used(key)) if kept else 0
 
     def free(self, key: FlavorResource) -> int:
         """What the node may use more, quota that it may borrow included; negative after quota was taken away."""
+        used = self.usage.get(key, 0)
         if self.parent is None:
-            return self.subtree.get(key, 0) - self.used(key)
+            return self.subtree.get(key, 0) - used
         above, limit = self.parent.free(key), self.quota(key).borrowing_limit
+        kept = self._never_lent.get(key, 0)
         if limit is not None:
-            kept = self._reserved(key)
-            above = min(above, self.subtree.get(key, 0) - kept - max(0, self.used(key) - kept) + limit)
-        return self.kept_free(key) + above
+            above = min(above, self.subtree.get(key, 0) - kept - max(0, used - kept) + limit)
+        return max(0, kept - used) + above
 
     def largest(self, key: FlavorResource) -> int:
         """What the node could use at most if nothing were in use."""
-        if self.parent is None:
-            return self.subtree.get(key, 0)
-        most, limit = self._reserved(key) + self.parent.largest(key), self.quota(key).borrowing_limit
-        return most if limit is None else min(most, self.subtree.get(key, 0) + limit)
+        found = self._largest.get(key)
+        if found is None:
+            found = self.subtree.get(key, 0)
+            if self.parent is not None:
+                most, limit = self._reserved(key) + self.parent.largest(key), self.quota(key).borrowing_limit
+                found = most if limit is None else min(most, found + limit)
+            self._largest[key] = found
+        return found
 
     def add(self, key: FlavorResource, amount: int) -> None:
         """Use an amount."""

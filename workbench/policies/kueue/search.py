@@ -134,8 +134,10 @@ class PlacementSearch:
         counts = DomainCounts.zeros(tree)
         wanted = self._amounts(self.workers)
         fits, limiting = fit_counts(self.free, wanted)
-        for column, count in zip(*np.unique(limiting[usable & (fits == 0)], return_counts=True), strict=True):
-            excluded[f'resource "{self._name(int(column))}"'] += int(count)
+        full = usable & (fits == 0)
+        if full.any():
+            for column, count in zip(*np.unique(limiting[full], return_counts=True), strict=True):
+                excluded[f'resource "{self._name(int(column))}"'] += int(count)
         beside = fits
         if self.leader is not None:
             amounts = self._amounts(self.leader)

@@ -93,6 +93,10 @@ class TopologySnapshot(Working, ABC):
         """Give back what `add` took."""
         self._hold(self._used, usage, -1)
 
+    def clear(self) -> None:
+        """Give back all that `add` took."""
+        self._used[:] = 0
+
     def fits(self, usages: Sequence[DomainUsage]) -> bool:
         """Whether each of `usages` by itself fits into the free capacity, the number of pods on a node not counted.
 
@@ -270,8 +274,7 @@ class TopologySnapshot(Working, ABC):
     def _hold(self, table: Longs, usage: DomainUsage, sign: int) -> None:
         leaf = self.leaves.leaf_of.get(leaf_id(usage.values))
         if leaf is not None:
-            amounts = {name: amount * usage.count for name, amount in usage.requests.items()}
-            self._change(table, leaf, amounts, sign, usage.count)
+            self._change(table, leaf, usage.requests, sign * usage.count, sign * usage.count)
 
     def _learn(self, requests: Mapping[str, int]) -> None:
         """Give each requested resource that no node has a column of zeros."""
@@ -279,13 +282,13 @@ class TopologySnapshot(Working, ABC):
             self._columns[name] = len(self._columns)
             self._capacity, self._used = (np.pad(table, ((0, 0), (0, 1))) for table in (self._capacity, self._used))
 
-    def _change(self, table: Longs, leaf: int, amounts: Mapping[str, int], sign: int, pods: int = 1) -> None:
+    def _change(self, table: Longs, leaf: int, amounts: Mapping[str, int], times: int, pods: int) -> None:
         for name, amount in amounts.items():
             column = self._columns.get(name)
             # No node has a resource that is not known, so nothing more can be taken of it.
             if column is not None:
-                table[leaf, column] += sign * amount
-        table[leaf, self._columns[PODS]] += sign * pods
+                table[leaf, column] += times * amount
+        table[leaf, self._columns[PODS]] += pods
 
 
 def usage_of(pod_set: PodSet, assignment: Assignment) -> list[DomainUsage]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from workbench.model.kueue import Flavor, PodSet
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, PodSetAdmission, QueuedWorkload
 from workbench.model.labels import HOSTNAME_LABEL
-from workbench.model.value import Working
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
@@ -18,7 +18,7 @@ from workbench.policies.kueue.values import DomainUsage, KueueNode
 __all__ = ["CycleCluster", "CycleQueue", "Holding", "Taken", "requested"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Taken:
     """Amounts of quota, and pods on the nodes of flavors.
 
@@ -50,7 +50,7 @@ class Holding:
         return {(flavor, resource) for each in sets for resource, flavor in each.flavors.items()}
 
 
-class CycleQueue(Working):
+class CycleQueue:
     """A ClusterQueue in a cycle.
 
     Parameters
@@ -94,6 +94,8 @@ class CycleQueue(Working):
         why += [f"there is no Topology {flavors[name].topology} of its ResourceFlavor {name}" for name in unknown]
         why += [f"there is no AdmissionCheck {check.name}" for check in spec.checks if check.missing]
         self.inactive = "; ".join(why)
+        #: Why flavors are not for pod sets, by what these ask for; written by the search for flavors.
+        self.unsuitable: dict[Hashable, str | None] = {}
         self._group_of: dict[str, tuple[FlavorQuotas, ...]] = {}
         for group in spec.groups:
             for resource in (resource for each in group for resource in each.quotas):
@@ -108,7 +110,7 @@ class CycleQueue(Working):
         return max(0, self.quota.free(key))
 
 
-class CycleCluster(Working):
+class CycleCluster:
     """ClusterQueues with what workloads use of them, and the free capacity of the nodes of each flavor.
 
     Parameters
@@ -131,6 +133,8 @@ class CycleCluster(Working):
         Of each flavor with a topology, by name.
     version : int
         Counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's beginning.
+    now_s : float, optional
+        When workloads that are admitted now get their quota; None: unknown.
     """
 
     def __init__(
@@ -145,6 +149,7 @@ class CycleCluster(Working):
     ) -> None:
         self.gates = gates or Gates()
         self.version = 0
+        self.now_s: float | None = None
         self.flavors = {flavor.name: flavor for flavor in flavors}
         self.snapshots: dict[str, FlavorSnapshot] = {}
         self._by_host: set[str] = set()
@@ -158,6 +163,8 @@ class CycleCluster(Working):
         queues = list(queues)
         quotas, known = quota_nodes(queues, cohorts), set(self.snapshots)
         self.queues = {each.name: CycleQueue(each, quotas[each.name], self.flavors, known) for each in queues}
+        self._holdings: dict[str, Holding] = {}
+        self._trees: dict[str, tuple[str, ...]] = {}
 
     def shares_nodes(self, flavor: str) -> bool:
         """Whether usage of a flavor is that of host names, which other flavors may have, too."""
@@ -185,22 +192,54 @@ class CycleCluster(Working):
     def hold(self, holding: Holding) -> None:
         """Enter a workload that holds quota; its pods count on all flavors that have their nodes."""
         self.version += 1
-        queue = self.queues[holding.queue]
-        queue.holdings[holding.workload.key] = holding
+        self._holdings[holding.workload.key] = holding
+        self.queues[holding.queue].holdings[holding.workload.key] = holding
+        self._enter(holding)
+
+    def _enter(self, holding: Holding) -> None:
+        quota = self.queues[holding.queue].quota
         for key, amount in holding.taken.quota.items():
-            queue.quota.add(key, amount)
+            quota.add(key, amount)
         for snapshot, usage in self._everywhere(holding.taken):
             snapshot.add(usage)
+            snapshot.settle()
 
     def release(self, holding: Holding) -> None:
         """Undo `hold`."""
         self.version += 1
         queue = self.queues[holding.queue]
         del queue.holdings[holding.workload.key]
+        self._holdings.pop(holding.workload.key, None)
         for key, amount in holding.taken.quota.items():
             queue.quota.remove(key, amount)
         for snapshot, usage in self._everywhere(holding.taken):
             snapshot.remove(usage)
+            snapshot.settle()
+
+    def holding_of(self, key: str) -> Holding | None:
+        """What a workload holds, by its key; None: nothing."""
+        return self._holdings.get(key)
+
+    def tree_of(self, queue: str) -> tuple[str, ...]:
+        """Names of the queues in the tree of cohorts of a queue, itself included, in the order of their names."""
+        if not self._trees:
+            members: dict[str, list[str]] = {}
+            roots = {name: next(iter(deque(each.quota.ancestors(), 1)), None) for name, each in self.queues.items()}
+            for name, root in sorted(roots.items()):
+                members.setdefault(name if root is None else f"/{root.name}", []).append(name)
+            self._trees = {name: tuple(each) for each in members.values() for name in each}
+        return self._trees.get(queue, (queue,))
+
+    def count_again(self) -> None:
+        """Set all usage to what the workloads hold, after a cycle was given up."""
+        self.version += 1
+        for queue in self.queues.values():
+            for node in (queue.quota, *queue.quota.ancestors()):
+                node.usage.clear()
+        for snapshot in self.snapshots.values():
+            snapshot.clear()
+        for holding in list(self._holdings.values()):
+            self._enter(holding)
 
     def _everywhere(self, taken: Taken) -> Iterator[tuple[FlavorSnapshot, DomainUsage]]:
         for flavor, usages in taken.pods.items():
@@ -238,8 +277,9 @@ class CycleCluster(Working):
 
     def fits(self, queue: CycleQueue, taken: Taken) -> tuple[bool, bool]:
         """Whether quota and nodes hold amounts: quota, and, if that does, the nodes."""
-        if any(queue.free(key) < amount for key, amount in taken.quota.items()):
-            return False, True
+        for key, amount in taken.quota.items():
+            if queue.free(key) < amount:
+                return False, True
         return True, all(self.snapshots[flavor].fits(usages) for flavor, usages in taken.pods.items())
 
 

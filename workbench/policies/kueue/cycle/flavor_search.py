@@ -50,8 +50,8 @@ def asks_explicitly(pod_set: PodSet) -> bool:
     asked = pod_set.topology
     if asked is None:
         return False
-    levels = (asked.required, asked.preferred, asked.unconstrained)
-    return any(each is not None for each in levels) or bool(asked.slices)
+    named = asked.required is not None or asked.preferred is not None or asked.unconstrained is not None
+    return named or bool(asked.slices)
 
 
 def asks_topology(pod_set: PodSet, queue: CycleQueue) -> bool:
@@ -137,6 +137,7 @@ class FlavorSearch:
             if resource in flavors or (not total[resource] and not self._queue.group_of(resource)):
                 continue
             found, said = self._find(members, total, resource, nomination.quota)
+            nomination.short |= not found or any(chosen.mode is not Mode.FIT for chosen in found.values())
             if not found:
                 flavors, reasons = {}, said
                 break
@@ -175,13 +176,20 @@ class FlavorSearch:
         group = self._queue.group_of(resource)
         if not group:
             return {}, [f"resource {resource} unavailable in ClusterQueue"]
-        covered = {name for each in group for name in each.quotas}
+        covered = frozenset([name for each in group for name in each.quotas])
         wanted = [name for name in sorted(total, key=resource_order) if name in covered]
         best: dict[str, FlavorChoice] = {}
         best_rank, last, reasons = _WORST, -1, []
         for last in range(self._first(members[0][0], resource), len(group)):
             name = group[last].flavor
-            if (wrong := self._unsuitable(members, name, resource, covered)) is not None:
+            if self._pinned is not None and all(
+                self._pinned.get(choice.pod_set.name, {}).get(resource) != name for _, choice in members
+            ):
+                reasons.append(
+                    f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+                )
+                continue
+            if (wrong := self._known_unsuitable(members, name, covered)) is not None:
                 reasons.append(wrong)
                 continue
             choices, rank, said = self._with_quota(group[last], wanted, total, before)
@@ -221,7 +229,8 @@ class FlavorSearch:
             if worst.way == NO_FIT:
                 continue
             mode = Mode.FIT if rank.way == FIT else Mode.PREEMPT
-            choices[resource] = FlavorChoice(flavor.flavor, mode, rank.borrow)
+            in_vain = rank.way == NO_CANDIDATES
+            choices[resource] = FlavorChoice(flavor.flavor, mode, rank.borrow, in_vain=in_vain)
         return choices, worst, reasons
 
     def _quota(self, key: FlavorResource, before: int, request: int) -> tuple[Rank, list[str]]:
@@ -245,14 +254,20 @@ class FlavorSearch:
             return Rank(*self._oracle(key, value)), [text]
         return Rank(NO_FIT, height), [text]
 
+    def _known_unsuitable(
+        self, members: Sequence[tuple[int, PodSetChoice]], name: str, covered: frozenset[str]
+    ) -> str | None:
+        """As `_unsuitable`, which neither quota nor usage changes."""
+        key = name, covered, tuple([choice.pod_set.shape for _, choice in members])
+        known = self._queue.unsuitable
+        if key not in known:
+            known[key] = self._unsuitable(members, name, covered)
+        return known[key]
+
     def _unsuitable(
-        self, members: Sequence[tuple[int, PodSetChoice]], name: str, resource: str, covered: set[str]
+        self, members: Sequence[tuple[int, PodSetChoice]], name: str, covered: frozenset[str]
     ) -> str | None:
         """Why a flavor is not for pod sets, whatever its quota; None if it is."""
-        if self._pinned is not None and all(
-            self._pinned.get(choice.pod_set.name, {}).get(resource) != name for _, choice in members
-        ):
-            return f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
         flavor = self._cluster.flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"
@@ -262,7 +277,7 @@ class FlavorSearch:
                 return wrong
         return None
 
-    def _wrong_topology(self, pod_set: PodSet, flavor: Flavor, covered: set[str]) -> str:
+    def _wrong_topology(self, pod_set: PodSet, flavor: Flavor, covered: frozenset[str]) -> str:
         if not asks_topology(pod_set, self._queue):
             return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology else ""
         if not asks_explicitly(pod_set):

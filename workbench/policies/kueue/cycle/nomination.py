@@ -27,7 +27,7 @@ class Mode(IntEnum):
     FIT = 2
 
 
-@dataclass
+@dataclass(slots=True)
 class FlavorChoice:
     """The flavor that a pod set gets for a resource.
 
@@ -39,15 +39,18 @@ class FlavorChoice:
         Height of the subtree from which quota is borrowed; 0: none is.
     tried : int
         As in `Tried`.
+    in_vain : bool
+        Whether no preemption would free enough of this resource, even if the workload needed nothing else.
     """
 
     flavor: str
     mode: Mode
     borrow: int = 0
     tried: int = 0
+    in_vain: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class PodSetChoice:
     """What one pod set gets.
 
@@ -103,9 +106,12 @@ class Nomination:
     quota : dict
         What the choices use, by flavor and resource.
     tried : Tried
+    short : bool
+        Whether quota is short for a pod set, or no flavor is for it: room on nodes alone does not help.
     """
 
     def __init__(self) -> None:
+        self.short = False
         self.choices: list[PodSetChoice] = []
         self.borrowing = 0
         self.quota: dict[FlavorResource, int] = {}
@@ -163,6 +169,12 @@ class Nomination:
                     key = (each.flavors[resource].flavor, resource)
                     found[key] = found.get(key, 0) + amount
         return found
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether all that is short is one resource of one flavor, for which no preemption frees enough."""
+        short = [chosen for each in self.choices for chosen in each.flavors.values() if chosen.in_vain]
+        return bool(short) and len(self.needing_preemption) == 1
 
     @property
     def needing_preemption(self) -> frozenset[FlavorResource]:

@@ -29,7 +29,7 @@ def has_unhealthy_domain(workload: QueuedWorkload) -> bool:
     return any(values[-1] in workload.unhealthy_nodes for values in domains)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TopologyStep:
     """The topology of one workload: what its pod sets ask of the nodes of their flavors, and the answers.
 
@@ -61,7 +61,9 @@ class TopologyStep:
             elif self.workload.admission is None and flavors[0] in self.queue.delaying:
                 choice.delayed = "Pending"
             else:
-                found.setdefault(flavors[0], []).append(replace(choice.pod_set, count=choice.count))
+                pods = choice.pod_set
+                pods = pods if pods.count == choice.count else replace(pods, count=choice.count)
+                found.setdefault(flavors[0], []).append(pods)
         return found
 
     def _unhealthy(self, choice: PodSetChoice) -> bool:

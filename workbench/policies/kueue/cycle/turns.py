@@ -5,25 +5,21 @@ Source: Kueue 0.19, pkg/scheduler/scheduler.go.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from workbench.cancel import check
 from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
-from workbench.model.value import Working
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding, Taken
-from workbench.policies.kueue.cycle.nominate import nominate
+from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import READY, has_unhealthy_domain
 from workbench.policies.kueue.cycle.victims import queue_time
 
-__all__ = ["Fate", "Hopeless", "Turn", "needs_second_pass", "run_cycle"]
+__all__ = ["Fate", "Turn", "needs_second_pass", "run_cycle"]
 
 _FAILED = ("Retry", "Rejected")
-
-#: Flavors to which a search is bound, by pod set and resource.
-Pinned = Mapping[str, Mapping[str, str]]
 
 
 class Fate(Enum):
@@ -39,7 +35,7 @@ class Fate(Enum):
     RETRIED = "retried"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What one workload got in a cycle.
 
@@ -55,6 +51,10 @@ class Turn:
         Keys of the workloads that are evicted for it.
     tried : Tried
         Flavors tried so far, for the next cycle.
+    alike : bool
+        Whether workloads of the same shape that wait in the same queue are parked with it, untried.
+    for_nodes : bool
+        Whether room on nodes is all that it lacks.
     """
 
     workload: QueuedWorkload
@@ -63,9 +63,11 @@ class Turn:
     admission: WorkloadAdmission | None = None
     victims: tuple[str, ...] = ()
     tried: Tried = ()
+    alike: bool = False
+    for_nodes: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class _Entry:
     workload: QueuedWorkload
     queue: CycleQueue
@@ -84,75 +86,6 @@ def needs_second_pass(workload: QueuedWorkload) -> bool:
         return bool(workload.unhealthy_nodes) and has_unhealthy_domain(workload)
     delayed = any(each.delayed == "Pending" for each in admission.pod_sets)
     return delayed and bool(workload.checks) and all(state == READY for state in workload.checks.values())
-
-
-class Hopeless(Working):
-    """Nominations that came to nothing, for workloads that ask for the same, until something is entered or released.
-
-    Thousands of waiting workloads are of a few kinds.
-    """
-
-    def __init__(self) -> None:
-        self._version = -1
-        self._known: dict[Hashable, Nomination] = {}
-
-    def nominate(
-        self,
-        cluster: CycleCluster,
-        queue: CycleQueue,
-        workload: QueuedWorkload,
-        tried: Tried,
-        pinned: Pinned | None = None,
-        after: Hashable = (),
-    ) -> tuple[Nomination, list[Holding]]:
-        """As `nominate`; the answer for an equal workload which found neither room nor victims, if there is one.
-
-        Parameters
-        ----------
-        cluster, queue, workload, tried, pinned
-            As of `nominate`.
-        after : hashable
-            Kinds of the workloads that left something behind in the cycle before; None: nothing is remembered.
-        """
-        if self._version != cluster.version:
-            self._version, self._known = cluster.version, {}
-        kind = _kind_of(queue, workload)
-        key = None
-        if kind is not None and after is not None:
-            key = kind, after, _plain(tried), None if pinned is None else _plain(pinned.values())
-            if key in self._known:
-                return self._known[key], []
-        nomination, victims = nominate(cluster, queue, workload, tried, pinned)
-        if key is not None and nomination.mode is not Mode.FIT and not victims:
-            self._known[key] = nomination
-        return nomination, victims
-
-
-def _plain(rows: Iterable[Mapping[str, object]]) -> Hashable:
-    return tuple(tuple(sorted(row.items(), key=lambda item: item[0])) for row in rows)
-
-
-def _kind_of(queue: CycleQueue, workload: QueuedWorkload) -> Hashable:
-    """What decides, beside the cluster, whether a pending workload finds room or victims; None: it holds quota."""
-    if workload.admission is not None:
-        return None
-    policies = (queue.spec.within_queue, queue.spec.reclaim_in_cohort)
-    created = workload.created if "LowerOrNewerEqualPriority" in policies else None
-    sets = tuple(
-        (
-            each.name,
-            each.count,
-            tuple(each.requests.items()),
-            each.topology,
-            tuple(each.node_selector.items()),
-            each.tolerations,
-            each.required_affinity,
-            each.preferred_affinity,
-            each.min_count,
-        )
-        for each in workload.pod_sets
-    )
-    return queue.spec.name, workload.priority, created, sets
 
 
 def run_cycle(
@@ -255,6 +188,9 @@ class _Cycle:
     def _check_again(self, entry: _Entry) -> bool:
         """Whether a nomination still fits after the turns before; if only its domains do not, it is made anew."""
         cluster, queue, workload = self._cluster, entry.queue, entry.workload
+        if entry.nomination.in_vain and not self._victims:
+            # Quota was short, and nobody has given any back.
+            return False
         entry.taken = entry.nomination.taken(queue, workload)
         quota, nodes = self._fits(entry)
         if quota and not nodes and cluster.gates.TASRecomputeAssignmentWithinSchedulingCycle:
@@ -269,6 +205,8 @@ class _Cycle:
         return quota and nodes
 
     def _fits(self, entry: _Entry) -> tuple[bool, bool]:
+        if not (self._victims or entry.victims):
+            return self._cluster.fits(entry.queue, entry.taken)
         gone = self._victims | {each.workload.key: each for each in entry.victims}
         with self._cluster.without(gone.values()):
             return self._cluster.fits(entry.queue, entry.taken)
@@ -276,7 +214,7 @@ class _Cycle:
     def _leave(self, entry: _Entry, taken: Taken) -> None:
         self._cluster.take(entry.queue, taken)
         self._left.append((entry.queue, taken))
-        kind = _kind_of(entry.queue, entry.workload)
+        kind = self._hopeless.kind_of(entry.queue, entry.workload)
         self._after = None if kind is None or self._after is None else (*self._after, kind)
 
     def _second_pass_failed(self, entry: _Entry) -> Turn:
@@ -292,7 +230,14 @@ class _Cycle:
         tried = entry.nomination.tried
         left = any(index != -1 for each in tried for index in each.values())
         fate = Fate.REQUEUED if left or entry.queue.spec.strict else Fate.PARKED
-        return Turn(entry.workload, fate, entry.nomination.message, tried=tried)
+        return Turn(
+            entry.workload,
+            fate,
+            entry.nomination.message,
+            tried=tried,
+            alike=fate is Fate.PARKED,
+            for_nodes=not entry.nomination.short,
+        )
 
     def _skipped(self, entry: _Entry, text: str) -> Turn:
         return Turn(entry.workload, Fate.REQUEUED, text, tried=entry.nomination.tried)
@@ -311,7 +256,7 @@ class _Cycle:
                 quota[key] = amount
             else:
                 quota[key] = min(amount, own.nominal + own.borrowing_limit - used)
-        self._leave(entry, replace(entry.taken, quota=quota))
+        self._leave(entry, replace(entry.nomination.taken(queue, entry.workload), quota=quota))
 
     def end(self, turns: Sequence[Turn]) -> None:
         """Undo what turns left, and enter what was admitted as the next cycle sees it."""
@@ -322,6 +267,8 @@ class _Cycle:
                 before = self._cluster.queues[turn.workload.cluster_queue].holdings.get(turn.workload.key)
                 if before is not None:
                     self._cluster.release(before)
-                holding = self._cluster.holding(replace(turn.workload, admission=turn.admission))
+                now, before_s = self._cluster.now_s, turn.workload.reserved_at
+                reserved = before_s if now is None else now
+                holding = self._cluster.holding(replace(turn.workload, admission=turn.admission, reserved_at=reserved))
                 assert holding is not None
                 self._cluster.hold(holding)

@@ -61,7 +61,6 @@ class VictimSearch:
         self._cluster = cluster
         self._queue = queue
         self._workload = workload
-        self._queue_of = {each.quota.name: each for each in cluster.queues.values()}
 
     def possibility(self, key: FlavorResource, amount: int) -> tuple[int, int]:
         """How an amount of one resource may be had by preemption, as ranks of flavors say it, and the borrowing height
@@ -86,12 +85,16 @@ class VictimSearch:
 
     def victims(self, nomination: Nomination) -> list[Holding]:
         """The workloads that have to go for a nomination; empty: none are enough."""
+        if nomination.in_vain:
+            return []
         pods = TopologyStep(self._cluster, self._queue, self._workload).requests(nomination)
         return self._search(_Need(nomination.needing_preemption, nomination.total(), pods))
 
     def _search(self, need: _Need) -> list[Holding]:
         own = self._own(need)
-        with_advantage, others = self._elsewhere(need)
+        forbidden = not self._queue.spec.borrows_while_preempting
+        only_borrowing = forbidden and not self._below_nominal(need.short)
+        with_advantage, others = self._elsewhere(need, only_with_advantage=only_borrowing)
         candidates = [
             each
             for evicted in (True, False)
@@ -99,8 +102,7 @@ class VictimSearch:
             for each in some
             if each.holding.workload.evicted is evicted
         ]
-        forbidden = not self._queue.spec.borrows_while_preempting
-        if not (with_advantage or others) or (forbidden and not self._below_nominal(need.short)):
+        if not (with_advantage or others) or only_borrowing:
             tries: Sequence[bool] = (True,)
         elif forbidden and not with_advantage:
             tries = (False, True)
@@ -121,8 +123,11 @@ class VictimSearch:
             return []
         return self._of_queue(self._queue, None, need, advantage=False)
 
-    def _elsewhere(self, need: _Need) -> tuple[list[_Candidate], list[_Candidate]]:
-        """Candidates of other queues: those whose quota the preemptor's place in the tree entitles it to, the rest."""
+    def _elsewhere(self, need: _Need, *, only_with_advantage: bool) -> tuple[list[_Candidate], list[_Candidate]]:
+        """Candidates of other queues: those whose quota the preemptor's place in the tree entitles it to, the rest.
+
+        `only_with_advantage`: the rest could not be used, and is left out.
+        """
         found: tuple[list[_Candidate], list[_Candidate]] = ([], [])
         quota = self._queue.quota
         if quota.parent is None or self._queue.spec.reclaim_in_cohort == "Never":
@@ -130,7 +135,8 @@ class VictimSearch:
         advantage, left = quota.holds(need.amounts)
         below: QuotaNode | None = None
         for root in quota.ancestors():
-            for queue in self._queues_below(root, below, need.short):
+            wanted = advantage or not only_with_advantage
+            for queue in self._queues_below(root, below, need.short) if wanted else ():
                 found[0 if advantage else 1].extend(self._of_queue(queue, root, need, advantage))
             fits, left = root.holds(left)
             advantage, below = advantage or fits, root
@@ -145,7 +151,7 @@ class VictimSearch:
                 yield from self._queues_below(child, skipped, short)
         for child in node.queues:
             if child is not self._queue.quota and not child.within(short):
-                yield self._queue_of[child.name]
+                yield self._cluster.queues[child.name]
 
     def _of_queue(self, queue: CycleQueue, meet: QuotaNode | None, need: _Need, advantage: bool) -> list[_Candidate]:
         found = []

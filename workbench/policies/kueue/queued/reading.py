@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from workbench.model.api_time import seconds_of
 from workbench.model.gang import Gang, Role
@@ -42,6 +45,34 @@ class QueuedCluster:
     objects: KueueObjects
     cluster: CycleCluster
     labels: tuple[Mapping[str, str], ...]
+    #: One pod set of each shape, so that equal ones are the same.
+    _pod_sets: dict[Hashable, PodSet] = field(default_factory=dict)
+    _domains: dict[Hashable, dict[tuple[str, ...], list[int]]] = field(default_factory=dict)
+
+    @cached_property
+    def _level_of(self) -> dict[int, str]:
+        """Names of the tiers of HyperNodes."""
+        topology = self.topology
+        return {int(tier): name for tier, name in zip(topology.tier, topology.tier_names, strict=True) if name}
+
+    def nodes_by_domain(self, flavors: Iterable[str], levels: Sequence[str]) -> Mapping[tuple[str, ...], Sequence[int]]:
+        """Nodes that have the labels of flavors, in the order of their names, by their values at some levels.
+
+        Parameters
+        ----------
+        flavors : iterable of str
+        levels : sequence of str
+            Node label keys; empty: all nodes are found under ``()``.
+        """
+        key = tuple(sorted(set(flavors))), tuple(levels)
+        if key not in self._domains:
+            wanted = [self.cluster.flavors[name].node_labels.items() for name in key[0]]
+            found: dict[tuple[str, ...], list[int]] = {} if levels else {(): []}
+            for i in np.argsort(self.topology.node_rank).tolist():
+                if all(each <= self.labels[i].items() for each in wanted):
+                    found.setdefault(tuple(self.labels[i].get(level, "") for level in levels), []).append(i)
+            self._domains[key] = found
+        return self._domains[key]
 
     def queue_of(self, gang: Gang) -> str:
         """The ClusterQueue of a gang by its LocalQueue; empty: there is no such LocalQueue."""
@@ -72,7 +103,7 @@ class QueuedCluster:
         fewest = asked.min_count
         if fewest is None and len(gang.roles) == 1:
             fewest = max(gang.min_available - gang.ready, 0)
-        return PodSet(
+        found = PodSet(
             role.name,
             role.count,
             {name: amount for name, amount in role.requests.items() if amount},
@@ -83,14 +114,14 @@ class QueuedCluster:
             asked.preferred,
             min_count=fewest if fewest is not None and 0 < fewest < role.count else None,
         )
+        return self._pod_sets.setdefault(found.shape, found)
 
     def _by_tier(self, gang: Gang) -> TopologyRequest | None:
         """What a constraint by tiers of HyperNodes asks of levels of the same name; None: it names no level."""
-        constraint, topology = gang.constraint, self.topology
+        constraint = gang.constraint
         if constraint is None or not constraint.mode:
             return None
-        level_of = {int(tier): name for tier, name in zip(topology.tier, topology.tier_names, strict=True) if name}
-        known = {level for levels in self.objects.topologies.values() for level in levels}
+        level_of, known = self._level_of, {level for levels in self.objects.topologies.values() for level in levels}
         if constraint.mode == "soft":
             closest = level_of.get(min(level_of, default=0), "")
             return TopologyRequest(preferred=closest) if closest in known else None
@@ -127,7 +158,7 @@ def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
     """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")
-    return name if any(queue.name == name for queue in objects.cluster_queues) else ""
+    return name if name in objects.queue_names else ""
 
 
 def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:

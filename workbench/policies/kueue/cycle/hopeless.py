@@ -1,0 +1,98 @@
+"""`Hopeless`: nominations that came to nothing, for workloads that ask for the same; `Shapes`: what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from workbench.model.kueue_queues import QueuedWorkload
+from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
+from workbench.policies.kueue.cycle.nominate import nominate
+from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
+
+__all__ = ["Hopeless", "Shapes"]
+
+#: Flavors to which a search is bound, by pod set and resource.
+Pinned = Mapping[str, Mapping[str, str]]
+
+
+class Shapes:
+    """Numbers of the shapes of workloads: those of one shape have equal priority and equal pod sets.
+
+    Kueue calls it the scheduling hash of a workload.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._of: dict[str, tuple[QueuedWorkload, int]] = {}
+
+    def number(self, workload: QueuedWorkload) -> int:
+        """The number of a workload's shape."""
+        known = self._of.get(workload.key)
+        if known is None or known[0] is not workload:
+            shape = workload.priority, tuple([pods.shape for pods in workload.pod_sets])
+            number = self._numbers.setdefault(shape, len(self._numbers))
+            known = self._of[workload.key] = workload, number
+        return known[1]
+
+    def forget(self, key: str) -> None:
+        """Drop what is known about a workload that waits no longer."""
+        self._of.pop(key, None)
+
+
+class Hopeless:
+    """Nominations that came to nothing, for workloads that ask for the same, until something is entered or released.
+
+    Thousands of waiting workloads are of a few kinds.
+
+    Attributes
+    ----------
+    shapes : Shapes
+    """
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._known: dict[Hashable, Nomination] = {}
+        self.shapes = Shapes()
+
+    def nominate(
+        self,
+        cluster: CycleCluster,
+        queue: CycleQueue,
+        workload: QueuedWorkload,
+        tried: Tried,
+        pinned: Pinned | None = None,
+        after: Hashable = (),
+    ) -> tuple[Nomination, list[Holding]]:
+        """As `nominate`; the answer for an equal workload which found neither room nor victims, if there is one.
+
+        Parameters
+        ----------
+        cluster, queue, workload, tried, pinned
+            As of `nominate`.
+        after : hashable
+            Kinds of the workloads that left something behind in the cycle before; None: nothing is remembered.
+        """
+        if self._version != cluster.version:
+            self._version, self._known = cluster.version, {}
+        kind = self.kind_of(queue, workload)
+        key = None
+        if kind is not None and after is not None:
+            key = kind, after, _plain(tried), None if pinned is None else _plain(pinned.values())
+            if key in self._known:
+                return self._known[key], []
+        nomination, victims = nominate(cluster, queue, workload, tried, pinned)
+        if key is not None and nomination.mode is not Mode.FIT and not victims:
+            self._known[key] = nomination
+        return nomination, victims
+
+    def kind_of(self, queue: CycleQueue, workload: QueuedWorkload) -> Hashable:
+        """What decides, beside the cluster, whether a pending workload finds room or victims; None: it holds quota."""
+        if workload.admission is not None:
+            return None
+        policies = (queue.spec.within_queue, queue.spec.reclaim_in_cohort)
+        created = workload.created if "LowerOrNewerEqualPriority" in policies else None
+        return queue.spec.name, self.shapes.number(workload), created
+
+
+def _plain(rows: Iterable[Mapping[str, object]]) -> Hashable:
+    return tuple(tuple(sorted(row.items(), key=lambda item: item[0])) for row in rows)
