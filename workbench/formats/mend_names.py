@@ -91,6 +91,7 @@ def _by_letters(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def name_of(data: Mapping[str, Any]) -> Any:
+    """The name in the metadata of an object, of any type; None if it has no metadata."""
     metadata = data.get("metadata")
     return metadata.get("name") if type(metadata) is dict else None
 

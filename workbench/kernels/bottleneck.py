@@ -19,7 +19,7 @@ from workbench._core import clique_search
 from workbench.cancel import check
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_number
-from workbench.kernels.gpu_sets import BestSubset, GroupSplit, indices_of, mask_of_words
+from workbench.kernels.gpu_sets import BestSubset, GroupSplit, indices_of, words_to_mask
 from workbench.kernels.subsets import masks_of_words
 
 __all__ = ["MAX_DEVICES", "MAX_SPLIT_DEVICES", "UNLIMITED", "BottleneckSolver"]
@@ -119,7 +119,7 @@ class BottleneckSolver:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def _choose_large(self, free: int, k: int) -> int:
-        return mask_of_words(self._c_solver.choose_words(self._words("free", free), k))
+        return words_to_mask(self._c_solver.choose_words(self._words("free", free), k))
 
     def choose_many(self, free: NDArray[np.uint64], k: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Choose k devices out of a mask of free ones, as `choose` does, for each of m pairs of mask and k.
@@ -189,7 +189,7 @@ class BottleneckSolver:
         )
         bottleneck, i, j = self._c_solver.value(words)
         return BestSubset(
-            mask=mask_of_words(words),
+            mask=words_to_mask(words),
             bottleneck_gb_s=bottleneck,
             pair=None if i < 0 else (i, j),
             ties=tuple(masks_of_words(ties)),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError
 
-__all__ = ["BestSubset", "GroupSplit", "indices_of", "mask_of", "mask_of_words"]
+__all__ = ["BestSubset", "GroupSplit", "indices_of", "mask_of", "words_to_mask"]
 
 
 def mask_of(indices: Iterable[int]) -> int:
@@ -105,5 +105,6 @@ class GroupSplit:
     optimal_splits_complete: bool
 
 
-def mask_of_words(words: NDArray[np.uint64]) -> int:
+def words_to_mask(words: NDArray[np.uint64]) -> int:
+    """One row of 64-bit words (uint64, least significant word first) as a single Python int."""
     return int.from_bytes(words.astype("<u8").tobytes(), "little")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.kernels.gpu_sets import indices_of
+from workbench.kernels.gpu_sets import indices_of, words_to_mask
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.gang import Gang
@@ -152,11 +152,6 @@ class PlacedPod(_PlacedPod):
         """
         annotation = self.annotations.get(GPU_ANNOTATION)
         return {} if annotation is None else container_environment(annotation, container, device_ids)
-
-
-def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
-    """One row of 64-bit words (uint64, least significant word first) as a single Python int."""
-    return int.from_bytes(words.astype("<u8").tobytes(), "little")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -295,6 +295,7 @@ def _jobs(keys: Sequence[str]) -> str:
 
 
 def legend_lines(columns: Sequence[Column | ShownMetric]) -> list[Text]:
+    """The line below a table that says what its columns mean; none if that is clear."""
     found = legend(columns, View.TABLE)
     return [Text(found, style="dim")] if found else []
 

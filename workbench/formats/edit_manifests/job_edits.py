@@ -314,6 +314,7 @@ def tasks_of(spec: Manifest) -> Iterator[tuple[str, Manifest]]:
 
 
 def whole_number_of(edit: Edit, key: str) -> int:
+    """A whole number of an edit; raises InputError where it is none."""
     value = edit.get(key)
     if type(value) is not int:
         raise InputError("wrong type or value", where=key, got=shown(value), expected="a whole number")
