@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
-from workbench.model.lower_minimum import lower_minimum
+from workbench.model.gang import lower_minimum
 from workbench.model.whole_number import whole_number
 from workbench.objects.batch_job import BatchJob, JobSpec
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
