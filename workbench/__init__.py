@@ -18,7 +18,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,7 +229,7 @@ def _asked(name: str) -> Callable[..., Any]:
 
     def call(*given: Any, **options: Any) -> Any:
         function = getattr(sys.modules[__name__], name)
-        known = signature(function).parameters
+        known = import_module("inspect").signature(function).parameters
         if not any(each.kind is each.VAR_KEYWORD for each in known.values()):
             for option in options.keys() - known.keys():
                 raise UnknownNameError(f"argument of {name}", option, [*known][len(given) :])

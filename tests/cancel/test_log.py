@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.cancel.progress import LOG
+from workbench.cancel.log import LOG
 from workbench.control.kinds import Ref
 from workbench.live.kubernetes.loop import Loop
 
 
 def test_nothing_is_printed_until_somebody_configures_logging() -> None:
-    code = "from workbench.cancel.progress import LOG\nLOG.warning('a')\nprint(LOG.name)"
+    code = "from workbench.cancel.log import LOG\nLOG.warning('a')\nprint(LOG.name)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("workbench\n", "")
 
