@@ -26,6 +26,7 @@ __all__ = [
     "DisciplineName",
     "Files",
     "From",
+    "GenerateOutput",
     "GpusPerNode",
     "Job",
     "Kubeconfig",
@@ -85,6 +86,17 @@ class ObjectOutput(StrEnum):
 
     yaml = "yaml"
     json = "json"
+
+
+class GenerateOutput(StrEnum):
+    """What `workbench topology generate` writes (``-o``)."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    snapshot = "snapshot"
+    jobs = "jobs"
+    arrivals = "arrivals"
 
 
 class CompareOutput(StrEnum):
