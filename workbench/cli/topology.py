@@ -51,8 +51,8 @@ def generate(
             GenerateOutput,
             "-o",
             "--output",
-            help="Form; of the list by default table, else yaml. snapshot: the cluster alone, as a file that loads fast; "
-            "jobs: the jobs alone; arrivals: the jobs as a day of arrivals for 'workbench simulate' (CSV).",
+            help="Form; of the list by default table, else yaml. snapshot: the cluster alone, as a file that loads "
+            "fast; jobs: the jobs alone; arrivals: the jobs as a day of arrivals for 'workbench simulate' (CSV).",
         ),
     ] = None,
     out: Out = None,
