@@ -135,6 +135,10 @@ def scored_columns(request: Request) -> tuple[str, ...]:
     return (*resources, *ASSUMED_COLUMNS) if wide else resources
 
 
+#: Summing all HyperNodes anew takes as long as adding one node in so many.
+_NODES_SUMMED_IN_THE_TIME_OF_ONE = 768
+
+
 def domain_used(request: Request) -> Longs:
     """Used resources of each HyperNode, pods of this session included: int64 (d + 1, r), the virtual top last."""
     snapshot, used = request.snapshot, request.ledger.used
@@ -143,7 +147,7 @@ def domain_used(request: Request) -> Longs:
     changed = request.ledger.changed
     if len(changed) == 0:
         return snapshot.domain_used
-    if len(changed) * 64 > len(used):
+    if len(changed) * _NODES_SUMMED_IN_THE_TIME_OF_ONE > len(used):
         return snapshot.topology.domain_sums(used)
     totals = snapshot.domain_used.copy()
     start, domains = snapshot.topology.node_domains
