@@ -135,24 +135,10 @@ def scored_columns(request: Request) -> tuple[str, ...]:
     return (*resources, *ASSUMED_COLUMNS) if wide else resources
 
 
-#: Summing all HyperNodes anew takes as long as adding one node in so many.
-_NODES_SUMMED_IN_THE_TIME_OF_ONE = 768
-
-
 def domain_used(request: Request) -> Longs:
     """Used resources of each HyperNode, pods of this session included: int64 (d + 1, r), the virtual top last."""
     snapshot, used = request.snapshot, request.ledger.used
     if used is snapshot.used:
         return snapshot.domain_used
-    changed = request.ledger.changed
-    if len(changed) == 0:
-        return snapshot.domain_used
-    if len(changed) * _NODES_SUMMED_IN_THE_TIME_OF_ONE > len(used):
-        return snapshot.topology.domain_sums(used)
-    totals = snapshot.domain_used.copy()
-    start, domains = snapshot.topology.node_domains
-    for node, more in zip(changed.tolist(), used[changed] - snapshot.used[changed], strict=True):
-        # A node is in a domain once, so that no sum is addressed twice.
-        totals[domains[start[node] : start[node + 1]]] += more
-        totals[-1] += more
-    return totals
+    # Cheaper than finding the nodes that changed, on clusters of any size.
+    return snapshot.topology.domain_sums(used)
