@@ -80,7 +80,7 @@ def beside_each_other(
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
                 try:
-                    results[number] = _Reader(io.BytesIO(ready.recv_bytes()), shared).load()
+                    results[number] = _SharingUnpickler(io.BytesIO(ready.recv_bytes()), shared).load()
                 except EOFError:
                     results[number] = calls[number]()
                 finally:
@@ -106,13 +106,13 @@ def _answer(theirs: Connection, call: Callable[[], Any], shared: Sequence[object
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     written = io.BytesIO()
     try:
-        _Writer(written, shared).dump(call())
+        _SharingPickler(written, shared).dump(call())
     except Exception:
         return
     theirs.send_bytes(written.getvalue())
 
 
-class _Writer(pickle.Pickler):
+class _SharingPickler(pickle.Pickler):
     """Writes a result in which shared values are told by their numbers."""
 
     def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
@@ -123,8 +123,8 @@ class _Writer(pickle.Pickler):
         return self._numbers.get(id(value))
 
 
-class _Reader(pickle.Unpickler):
-    """Reads what `_Writer` wrote."""
+class _SharingUnpickler(pickle.Unpickler):
+    """Reads what `_SharingPickler` wrote."""
 
     def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
         super().__init__(file)
