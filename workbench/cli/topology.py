@@ -85,7 +85,7 @@ def generate(
     if output is GenerateOutput.table:
         raise InputError("objects are no table", source="--output", got="table", expected="yaml or json")
     if output is GenerateOutput.snapshot:
-        from workbench.formats.snapshot_file import snapshot_text
+        from workbench.formats.snapshot_record import snapshot_text
 
         emit(snapshot_text(generate_scenario(kind, **given).snapshot), out)
     elif output in (GenerateOutput.jobs, GenerateOutput.arrivals):

@@ -5,7 +5,6 @@ Numbers are exact, arrays are in the topology's node order, sets of nodes are ru
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

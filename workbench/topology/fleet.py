@@ -270,7 +270,7 @@ def _gaps(idle: int, blocks: int, rng: np.random.Generator) -> list[int]:
     some = rng.permutation(len(gaps))[: -(-len(gaps) // _GANGS_PER_GAP)]
     lengths = rng.exponential(size=len(some))
     gaps[some] = rng.multinomial(idle, lengths / lengths.sum())
-    return gaps.tolist()[:blocks]  # type: ignore[no-any-return]
+    return gaps.tolist()[:blocks]
 
 
 def _waiting(

@@ -40,7 +40,7 @@ def day_of_jobs(gangs: Sequence[Gang], seed: int) -> str:
         gpus = sum(amount for name, amount in role.requests.items() if is_gpu_resource(name))
         limit = gang.constraint
         tier = "" if limit is None or limit.highest_tier is None else limit.highest_tier
-        cells = (gang.name, submitted, seconds, role.count, gpus, role.requests.get(CPU, 0))
-        cells += (role.requests.get(MEMORY, 0) >> 20, gang.queue, limit.mode if limit else "", tier)
+        cells = [gang.name, submitted, seconds, role.count, gpus, role.requests.get(CPU, 0)]
+        cells += [role.requests.get(MEMORY, 0) >> 20, gang.queue, limit.mode if limit else "", tier]
         lines.append(",".join(map(str, cells)))
     return "\n".join(lines) + "\n"
