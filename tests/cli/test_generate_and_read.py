@@ -8,8 +8,11 @@ import sys
 
 import yaml
 
+import workbench as wb
 from workbench.cli import main
-from workbench.topology.presets import generate
+from workbench.topology.presets import generate, generate_scenario
+
+FORMS = (("snapshot", "json"), ("jobs", "yaml"), ("arrivals", "csv"))
 
 
 class _Stdin:
@@ -38,3 +41,27 @@ def test_a_generated_machine_is_asked_for_its_best_gpus(capsys, monkeypatch):
     assert (best["bottleneck_gb_s"], best["optimal_sets"]) == (270.0, 8)
     assert [doubt["code"] for doubt in best["suspicious_links"]] == ["one-slow-direction"]
     assert err == "note: -: left aside: 2 documents that are no Device\n"
+
+
+def test_a_fleet_is_written_as_snapshot_jobs_and_a_day_of_arrivals(capsys, tmp_path):
+    params = {"sizes": "4,4,4", "pending": "6", "queues": "2", "busy": "50"}
+    files = {name: tmp_path / f"{name}.{end}" for name, end in FORMS}
+    for name, file in files.items():
+        settings = [word for key, value in params.items() for word in ("--set", f"{key}={value}")]
+        assert main(["topology", "generate", "fleet", *settings, "-o", name, "--out", str(file)]) == 0
+    made = generate_scenario("fleet", **params)
+    loaded = wb.load(files["snapshot"], files["jobs"])
+    assert loaded.snapshot.running == made.snapshot.running
+    assert [gang.key for gang in loaded.gangs] == [gang.key for gang in made.gangs]
+    log = wb.load_jobs(files["arrivals"])
+    assert sorted(job.gang.name for job in log.jobs) == [gang.name for gang in made.gangs]
+    assert all(0 <= job.submitted_s < 86_400 and job.duration_s > 0 for job in log.jobs)
+    mine = {gang.name: (gang.queue, gang.n_pods, gang.constraint) for gang in made.gangs}
+    assert {job.gang.name: (job.gang.queue, job.gang.n_pods, job.gang.constraint) for job in log.jobs} == mine
+    assert main(["simulate", str(files["snapshot"]), "--trace", str(files["arrivals"]), "-o", "json"]) in (0, 1)
+    capsys.readouterr()
+
+
+def test_a_preset_without_jobs_has_no_arrivals(capsys):
+    assert main(["topology", "generate", "three-level-tree", "-o", "arrivals"]) == 2
+    assert "a preset without jobs" in capsys.readouterr().err

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.formats import manifest_text
 from workbench.formats.manifest_text import HyperNodeText, TextError
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.formats.write_manifests import to_yaml
+from workbench.objects.hypernode import HyperNode, Member, make_hypernode
 from workbench.objects.metadata import Metadata
 from workbench.objects.selectors import Selector
 
@@ -146,3 +148,19 @@ def test_writing_makes_the_text_say_what_is_given(first, second):
     reread.read(text.text)
     key = lambda h: (h.name, h.tier, h.tier_name, dict(h.metadata.labels), sorted(map(repr, h.members)))  # noqa: E731
     assert sorted(map(key, reread.hypernodes), key=repr) == sorted(map(key, second), key=repr)
+
+
+def test_documents_are_written_when_somebody_reads_them(monkeypatch):
+    # The drawing of 100,000 nodes has 8,000 documents, and a page shows the few that are selected.
+    written = []
+
+    def counted(manifests):
+        written.extend(manifest["metadata"]["name"] for manifest in manifests)
+        return to_yaml(manifests)
+
+    monkeypatch.setattr(manifest_text, "to_yaml", counted)
+    text = HyperNodeText()
+    text.write({name: make_hypernode(name, 1, nodes=[f"node-{name}"]) for name in ("a", "b", "c")})
+    assert written == []
+    assert "node-b" in text.part(["b"]) and written == ["b"]
+    assert text.text.count("kind: HyperNode") == 3 and sorted(written) == ["a", "b", "c"]

@@ -15,7 +15,11 @@ from workbench.formats.write_manifests import to_yaml, to_yaml_value
 from workbench.formats.yaml_events import read_yaml
 from workbench.topology.presets import PRESETS, generate
 
-SMALL = {"use-case-1": {"sizes": "2,2,2,2"}, "use-case-2": {"sizes": "2,2,2"}}
+SMALL = {
+    "use-case-1": {"sizes": "2,2,2,2"},
+    "use-case-2": {"sizes": "2,2,2"},
+    "fleet": {"sizes": "4,4,4,2", "pending": "12"},
+}
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text

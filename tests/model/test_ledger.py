@@ -93,37 +93,6 @@ def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():
     check_ledger(ledger)
 
 
-@given(st.lists(step, max_size=15), st.sampled_from(["whole", "copied", "committed"]))
-def test_changed_names_every_node_that_differs_from_the_snapshot(steps, kind):
-    ledger = SNAPSHOT.ledger()
-    marks = [ledger.checkpoint()]
-    for number, (what, argument) in enumerate(steps):
-        if what == "take":
-            nodes = np.array([n for n, _ in argument], dtype=np.int32)
-            ledger.take(nodes, np.array([100, 1 << 20, 1, 0], dtype=np.int64))
-        elif what == "checkpoint":
-            marks.append(ledger.checkpoint())
-        else:
-            ledger.rollback(marks[-1])
-        if number == 2 and kind != "whole":
-            ledger = ledger.copy() if kind == "copied" else ledger
-            ledger.commit()
-            marks = [0]
-    differing = np.flatnonzero((ledger.used != SNAPSHOT.used).any(axis=1))
-    changed = ledger.changed.tolist()
-    assert changed == sorted(set(changed))
-    assert set(differing.tolist()) <= set(changed)
-
-
-def test_changed_is_exact_after_more_steps_than_are_looked_through():
-    ledger = SNAPSHOT.ledger()
-    row = np.array([100, 1 << 20, 1, 0], dtype=np.int64)
-    for _ in range(40):
-        ledger.take(np.array([1, 2], dtype=np.int32), row)
-        ledger.give_back(np.array([2], dtype=np.int32), row)
-    assert ledger.changed.tolist() == [1]
-
-
 def test_a_ledger_made_again_is_as_it_was_whatever_happened_since():
     ledger = SNAPSHOT.ledger()
     ledger.take(np.array([3, 3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b11], [0b100]], dtype=np.uint64))

@@ -15,6 +15,7 @@ SMALL = {
     "machine": {"model": "mi300x", "nodes": 2, "noise": "0.02", "degraded": 2, "seed": 4},
     "use-case-1": {"pods": "4", "sizes": (2, 2, 2, 2)},
     "use-case-2": {"pods": 8, "sizes": "2 2 2"},
+    "fleet": {"sizes": "4,4,4,2", "pending": 12, "queues": 3, "seed": 7},
 }
 
 

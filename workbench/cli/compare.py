@@ -27,6 +27,7 @@ from workbench.cli.options import (
     From,
     GpusPerNode,
     Job,
+    Jobs,
     Matrices,
     Out,
     Paths,
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 __all__ = ["compare", "demo"]
 
 _USUAL = list(USUAL_POLICIES)
+
+#: Nodes times jobs from which on policies run in processes of their own; a session of Volcano takes half a second then.
+_LARGE = 1_000_000
 
 
 def compare(
@@ -77,6 +81,7 @@ def compare(
             help="Show the jobs that policies place differently, the pods that move, and who got their places.",
         ),
     ] = False,
+    jobs: Jobs = None,
     out: Out = None,
 ) -> None:
     """Place the same jobs by several policies and compare the results.
@@ -115,12 +120,20 @@ def compare(
             inputs=scenario.inputs,
             communication=priced,
             names=row_names(names, chosen),
+            jobs=_processes(scenario) if jobs is None else jobs,
         )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     _show(comparison, scenario, chosen, wanted, by_job, output, out)
     if scenario.refused or not _placed(comparison, wanted):
         raise typer.Exit(1)
+
+
+def _processes(scenario: Scenario) -> int:
+    """Number of processes where nobody said: all cores, or one where copying a process takes longer than it gains."""
+    from workbench.evaluate.beside import cores
+
+    return cores() if scenario.snapshot.n_nodes * len(scenario.gangs) >= _LARGE else 1
 
 
 def _show(

@@ -26,8 +26,10 @@ __all__ = [
     "DisciplineName",
     "Files",
     "From",
+    "GenerateOutput",
     "GpusPerNode",
     "Job",
+    "Jobs",
     "Kubeconfig",
     "LiveCompareOutput",
     "Matrices",
@@ -85,6 +87,17 @@ class ObjectOutput(StrEnum):
 
     yaml = "yaml"
     json = "json"
+
+
+class GenerateOutput(StrEnum):
+    """What `workbench topology generate` writes (``-o``)."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+    snapshot = "snapshot"
+    jobs = "jobs"
+    arrivals = "arrivals"
 
 
 class CompareOutput(StrEnum):
@@ -249,6 +262,17 @@ GpusPerNode = Annotated[
 ]
 Job = Annotated[
     str, typer.Option("--job", metavar="NAMESPACE/NAME", help="Show this job only; all are placed, as in a session.")
+]
+Jobs = Annotated[
+    int | None,
+    whole(
+        "--jobs",
+        least=1,
+        most=1024,
+        metavar="N",
+        help="Policies that run at a time, each in a process of its own; the result is the same for any number. By "
+        "default as many as there are cores if the cluster is large, else one.",
+    ),
 ]
 Matrices = Annotated[
     list[str],

@@ -14,8 +14,8 @@ from workbench.cli.diff import diff
 from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Out, TableOutput
-from workbench.cli.output import DATA, check_out, emit_data, emit_objects, print_tables
+from workbench.cli.options import GenerateOutput, Out
+from workbench.cli.output import DATA, check_out, emit, emit_data, emit_objects, print_tables
 from workbench.cli.path import path
 from workbench.cli.show import show
 from workbench.errors import InputError
@@ -46,7 +46,14 @@ def generate(
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the kind. Repeatable.")
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     output: Annotated[
-        TableOutput | None, one_of(TableOutput, "-o", "--output", help="Form; of the list by default table, else yaml.")
+        GenerateOutput | None,
+        one_of(
+            GenerateOutput,
+            "-o",
+            "--output",
+            help="Form; of the list by default table, else yaml. snapshot: the cluster alone, as a file that loads "
+            "fast; jobs: the jobs alone; arrivals: the jobs as a day of arrivals for 'workbench simulate' (CSV).",
+        ),
     ] = None,
     out: Out = None,
 ) -> None:
@@ -60,8 +67,9 @@ def generate(
     \b
       workbench topology generate
       workbench topology generate balanced --set sizes=8,4,2 --set gpus=8 --out cluster.yaml
+      workbench topology generate fleet --set sizes=16,16,4 -o snapshot --out fleet.json
     """
-    from workbench.topology.presets import PRESETS
+    from workbench.topology.presets import PRESETS, generate_jobs, generate_scenario
     from workbench.topology.presets import generate as make
 
     check_out(out)
@@ -73,6 +81,22 @@ def generate(
         else:
             print_tables(*preset_tables(PRESETS), out=out)
         return
-    if output is TableOutput.table:
+    given = key_values("--set", set_, reserved=("kind",))
+    if output is GenerateOutput.table:
         raise InputError("objects are no table", source="--output", got="table", expected="yaml or json")
-    emit_objects(make(kind, **key_values("--set", set_, reserved=("kind",))), output or "yaml", out)
+    if output is GenerateOutput.snapshot:
+        from workbench.formats.snapshot_record import snapshot_text
+
+        emit(snapshot_text(generate_scenario(kind, **given).snapshot), out)
+    elif output in (GenerateOutput.jobs, GenerateOutput.arrivals):
+        jobs = generate_jobs(kind, **given)
+        if not jobs:
+            raise InputError("a preset without jobs", source="-o", got=f"{output} of {kind}", expected="another preset")
+        if output is GenerateOutput.jobs:
+            emit_objects([job.manifest() for job in jobs], "yaml", out)
+        else:
+            from workbench.formats.job_logs.draw_table import day_of_jobs
+
+            emit(day_of_jobs([job.gang() for job in jobs], int(given.get("seed", 0))), out)
+    else:
+        emit_objects(make(kind, **given), output or "yaml", out)

@@ -8,10 +8,12 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.cancel import ProgressOption, check, reported
+from workbench.cancel import Progress, ProgressOption, reported
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.beside import beside_each_other
 from workbench.evaluate.choices import chosen_policies
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
@@ -220,6 +222,7 @@ def compare(
     most_advised: int = MOST_ADVISED,
     communication: CommunicationPlan | None = None,
     names: Sequence[str] | None = None,
+    jobs: int = 1,
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
@@ -245,6 +248,8 @@ def compare(
     names : sequence of str, optional
         What the row of each policy is called, such as those of one policy with several configurations; by default by
         the policy.
+    jobs : int
+        Policies that run at a time, each in a process of its own; the result is the same for any number.
 
     Returns
     -------
@@ -280,13 +285,13 @@ def compare(
         raise InputError("not a name for each policy", source="names", got=str(len(called)), expected=str(len(chosen)))
     if communication is not None:
         communication.check(cluster.topology)
-    sessions = []
+    calls = [
+        partial(_run, name, policy, some, cluster, most_advised, communication)
+        for name, policy in zip(_numbered(called), chosen, strict=True)
+    ]
     with reported(progress) as step:
-        for done, (name, policy) in enumerate(zip(_numbered(called), chosen, strict=True)):
-            if step is not None:
-                step(done, len(chosen), policy.name)
-            check()
-            sessions.append(_run(name, policy, some, cluster, most_advised, communication))
+        told = (lambda number: None) if step is None else partial(_told, step, chosen)
+        sessions = beside_each_other(calls, jobs, _shared(some, cluster, chosen), told)
         if step is not None:
             step(len(chosen), len(chosen), "")
     # A policy that uses switches brings their metrics for all.
@@ -297,6 +302,16 @@ def compare(
         cluster, [(name, p.parameters) for name, p in zip(called, chosen, strict=True)], inputs, priced
     )
     return Comparison(some, cluster, rows, provenance)
+
+
+def _told(step: Progress, policies: Sequence[Policy], number: int) -> None:
+    step(number, len(policies), policies[number].name)
+
+
+def _shared(gangs: Sequence[Gang], snapshot: ClusterSnapshot, policies: Sequence[Policy]) -> list[object]:
+    """Values that the sessions of all policies read, and to which their decisions refer."""
+    roles = [role for gang in gangs for role in gang.roles]
+    return [snapshot, snapshot.topology, *policies, *gangs, *roles]
 
 
 def _numbered(given: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -42,11 +43,19 @@ class TextError(InputError):
 class _Piece:
     """One YAML document of the text with the separator line before it.
 
-    `hypernode` is None for other kinds of objects.
+    `hypernode` is None for other kinds of objects. `given` is None for a HyperNode whose document nobody has written
+    yet: that of thousands takes seconds, and a page shows few.
     """
 
-    text: str
+    given: str | None
     hypernode: HyperNode | None
+
+    @cached_property
+    def text(self) -> str:
+        if self.given is not None:
+            return self.given
+        assert self.hypernode is not None
+        return to_yaml([hypernode_manifest(self.hypernode)])
 
 
 class HyperNodeText:
@@ -121,7 +130,7 @@ class HyperNodeText:
         added = [hypernode for hypernode in changed.values() if hypernode is not None]
         if pieces and added and not pieces[-1].text.endswith("\n"):
             pieces[-1] = _Piece(pieces[-1].text + "\n", pieces[-1].hypernode)
-        self._pieces = pieces + [_Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode) for hypernode in added]
+        self._pieces = pieces + [_Piece(None, hypernode) for hypernode in added]
 
 
 def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
@@ -205,7 +214,7 @@ def _load(part: str) -> Any:
 def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
     document = _load(piece.text)
     if not isinstance(document, CommentedMap):
-        return _Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode)
+        return _Piece(None, hypernode)
     wanted = hypernode_manifest(hypernode)
     for field in ("name", "labels", "annotations"):
         _set(document.setdefault("metadata", CommentedMap()), field, wanted["metadata"].get(field))

@@ -5,7 +5,6 @@ Numbers are exact, arrays are in the topology's node order, sets of nodes are ru
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -112,7 +111,8 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     node_matrix = whole_numbers(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
     addresses = texts_of_nodes(data, "addresses", order)
     unschedulable, not_ready = (_nodes_listed(data, key, n) for key in ("unschedulable", "not_ready"))
-    running = tuple(_pod(item, path, n, order) for path, item in get_maps(data, "running", ""))
+    where = np.argsort(order).tolist()
+    running = tuple([_pod(item, path, where) for path, item in get_maps(data, "running", "")])
     masks = [gpu_masks(data, key, n) for key in ("gpu_total", "gpu_free")]
     words = gpu_words([*masks[0], *masks[1]])
     queues = [_queue(item, path) for path, item in get_maps(data, "queues", "")]
@@ -337,43 +337,46 @@ def _queue(item: Mapping[str, Any], path: str) -> Queue:
 _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
 
 
-def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64]) -> RunningPod:
-    node = int(whole_numbers({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
-    known = {field.name for field in dataclasses.fields(RunningPod)}
-    texts: dict[str, Any] = {}
-    for key in item:
-        if key in (
-            "node",
-            "gpu_mask",
-            "gpu_milli",
-            "requests",
-            "assumed",
-            TERMINATING,
-            "gpu_group",
-            "rules",
-            "priority",
-        ):
-            continue
-        if key not in known:
-            raise wrong(child(path, key), item[key], "a field of a running pod")
-        texts[key] = texts_by_key(item, key, path) if key in ("labels", "annotations") else get_text(item, key, path)
-    for key in ("namespace", "name"):
-        texts.setdefault(key, "")
-    where = np.argsort(order)
+#: Fields of a running pod that are text, and those that map text to text.
+_TEXTS = frozenset(
+    {"namespace", "name", "gang", "role", "queue", "job_class", "group_phase", "uid", "resource_version"}
+)
+_MAPPINGS = frozenset({"labels", "annotations"})
+_OTHERS = frozenset(
+    {"node", "gpu_mask", "gpu_milli", "requests", "assumed", TERMINATING, "gpu_group", "rules", "priority"}
+)
+
+
+def _pod(item: Mapping[str, Any], path: str, where: Sequence[int]) -> RunningPod:
+    """A running pod; `where` gives the index in the topology of each node, by the node's index in the file."""
+    node = _number(item.get("node"), child(path, "node"), -1, len(where) - 1)
+    texts: dict[str, Any] = {"namespace": "", "name": ""}
+    for key, value in item.items():
+        if key in _TEXTS:
+            texts[key] = value if type(value) is str else get_text(item, key, path)
+        elif key in _MAPPINGS:
+            texts[key] = texts_by_key(item, key, path)
+        elif key not in _OTHERS:
+            raise wrong(child(path, key), value, "a field of a running pod")
     return RunningPod(
-        node=node if node < 0 else int(where[node]),
+        node=node if node < 0 else where[node],
         requests=amounts_by_name(item, "requests", path),
         assumed=amounts_by_name(item, "assumed", path),
         gpu_mask=gpu_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
-        gpu_milli=int(
-            whole_numbers({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]
-        ),
+        gpu_milli=_number(item.get("gpu_milli", 0), child(path, "gpu_milli"), 0, WHOLE_GPU - 1),
         priority=get_int(item, "priority", path) or 0,
         terminating=get_bool(item, TERMINATING, path),
         rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )
+
+
+def _number(value: Any, where: str, least: int, most: int) -> int:
+    """One whole number; an array of one, as `whole_numbers` makes, costs ten times as much."""
+    if type(value) is int and least <= value <= most:
+        return value
+    raise wrong(where, value, f"a whole number from {least} to {most}")
 
 
 def _gpu_group_of_pod(item: Mapping[str, Any], path: str, labels: Mapping[str, str]) -> GpuGroup | None:

@@ -474,15 +474,6 @@ class Ledger(Working):
         self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
 
     @property
-    def changed(self) -> Ints:
-        """Indices of the nodes whose used resources may differ from those of the snapshot, ascending."""
-        if not self._log_is_whole or len(self._log) > _SHORT_LOG:
-            changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
-            return changed
-        nodes = [step[0] for step in self._log if len(step) == 3]
-        return np.unique(np.concatenate(nodes)).astype(np.int32) if nodes else np.zeros(0, dtype=np.int32)
-
-    @property
     def domain_idle(self) -> Longs:
         """Idle resources summed over each HyperNode: int64 of shape (d, r), updated with every change after the first
         call.

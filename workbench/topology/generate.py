@@ -298,6 +298,7 @@ class JobShape:
         0: no partitions.
     task : str
         Name of the only task.
+    queue : str
     """
 
     name: str
@@ -309,6 +310,7 @@ class JobShape:
     highest_tier: int | None = None
     group_size: int = 0
     task: str = "worker"
+    queue: str = "default"
 
     def __post_init__(self) -> None:
         if self.pods < 1:
@@ -350,6 +352,8 @@ class JobShape:
                 "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
             }
         spec: Manifest = {"schedulerName": "volcano", "minAvailable": self.pods}
+        if self.queue != "default":
+            spec["queue"] = self.queue
         if self.mode:
             spec["networkTopology"] = {"mode": self.mode}
             if self.highest_tier is not None:
@@ -375,6 +379,7 @@ class JobShape:
             constraint=TopologyConstraint(self.mode, self.highest_tier) if self.mode else None,
             sub_groups=self._sub_groups(),
             sub_grouped=self.group_size > 0,
+            queue=self.queue,
         )
 
     def _sub_groups(self) -> tuple[SubGroup, ...]:

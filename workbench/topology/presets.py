@@ -15,6 +15,7 @@ import numpy as np
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.scenario import Scenario
+from workbench.topology.fleet import fleet
 from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
 from workbench.topology.machines import MACHINES, machine, resource_of, with_degraded_links, with_noise
 from workbench.topology.preset_parameters import Parameter
@@ -24,6 +25,7 @@ __all__ = [
     "Preset",
     "balanced",
     "generate",
+    "generate_jobs",
     "generate_scenario",
     "machines",
     "preset_fabric",
@@ -290,6 +292,25 @@ PRESETS: Mapping[str, Preset] = {
             },
             use_case_2,
         ),
+        Preset(
+            "fleet",
+            "131,072 nodes with 8 GPUs in four tiers, queues, running gangs on six of ten GPUs, and gangs that wait",
+            "Topology Workbench",
+            {
+                "sizes": Parameter(
+                    (16, 16, 16, 32),
+                    "members per HyperNode, from tier 1 upwards: 16 nodes in one of tier 1, 16 of those in one of tier "
+                    "2, and so on",
+                ),
+                "busy": Parameter(60, "percent of the GPUs that running gangs hold, about", low=0, high=95),
+                "pending": Parameter(
+                    1000, "gangs that wait, of 8 to 4,096 pods of 8 GPUs, at most a thirty-second of the nodes", low=0
+                ),
+                "queues": Parameter(8, "queues of the gangs", high=1000),
+                "seed": Parameter(0, "seed of the gangs", low=0, high=2**32 - 1),
+            },
+            fleet,
+        ),
     )
 }
 
@@ -305,7 +326,8 @@ def _plan(kind: str, params: Mapping[str, Any]) -> Plan:
 
 
 def generate(kind: str, **params: Any) -> list[Manifest]:
-    """Kubernetes objects of a preset: HyperNodes, Nodes, Devices, then Jobs, always in the same order.
+    """Kubernetes objects of a preset: HyperNodes, Nodes, Devices, then Jobs, always in the same order;
+    of a fleet also Queues, and PodGroups and Pods that run.
 
     Parameters
     ----------
@@ -323,6 +345,11 @@ def generate(kind: str, **params: Any) -> list[Manifest]:
     """
     fabric, jobs = _plan(kind, params)
     return [*fabric.manifests(), *(job.manifest() for job in jobs)]
+
+
+def generate_jobs(kind: str, **params: Any) -> tuple[JobShape, ...]:
+    """The jobs of a preset without its cluster; `kind` and `params` are as in `generate`."""
+    return tuple(_plan(kind, params)[1])
 
 
 def preset_fabric(kind: str, params: Mapping[str, Any]) -> Fabric:

@@ -215,6 +215,9 @@ class HardRounds(Rounds):
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
+        if self.over:
+            # A session keeps the rounds of all its jobs, and a search holds several arrays of all nodes.
+            self._search = None
 
     def _tell_nodes(self, context: FillContext, domain: int) -> None:
         if self._policy.explainer is None:

@@ -1,0 +1,102 @@
+"""Calls side by side answer as calls in turn."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import pytest
+
+import workbench as wb
+from workbench.cancel import Cancelled, Token
+from workbench.cli import main
+from workbench.cli.output import to_json
+from workbench.evaluate.beside import beside_each_other
+from workbench.policies import get_policy
+
+needs_fork = pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot copy a process"
+)
+
+
+@needs_fork
+def test_results_come_in_the_order_of_the_calls_from_processes_of_their_own():
+    begun = []
+    found = beside_each_other([lambda i=i: (i, os.getpid()) for i in range(5)], 2, started=begun.append)
+    assert [i for i, _ in found] == begun == [0, 1, 2, 3, 4]
+    assert os.getpid() not in {process for _, process in found}
+
+
+def test_one_job_calls_in_this_process():
+    assert beside_each_other([os.getpid, os.getpid], 1) == [os.getpid()] * 2
+
+
+def test_a_result_refers_to_the_very_values_that_both_have():
+    large, other = ["a"], ["b"]
+    (one, two), _ = beside_each_other([lambda: (large, list(other)), lambda: None], 2, [large, other])
+    assert one is large and two == other and two is not other
+
+
+@needs_fork
+@pytest.mark.parametrize("fails", [lambda: 1 / 0, lambda: os._exit(3)])
+def test_what_a_process_fails_at_is_done_here(fails):
+    here, pid = [], os.getpid()
+
+    def call():
+        if os.getpid() != pid:
+            fails()
+        here.append(1)
+        return lambda: 1  # cannot be sent, either
+
+    results = beside_each_other([call, lambda: 2], 2)
+    assert results[0]() == 1 and results[1] == 2 and here == [1]
+
+
+def test_an_error_is_raised_as_in_turn():
+    with pytest.raises(ZeroDivisionError):
+        beside_each_other([lambda: 1, lambda: 1 / 0], 2)
+
+
+@needs_fork
+def test_cancelled_work_leaves_no_process():
+    token = Token()
+    token.cancel()
+    before = {process.pid for process in multiprocessing.active_children()}
+    with token.watched(), pytest.raises(Cancelled):
+        beside_each_other([lambda: 1, lambda: 2], 2)
+    assert {process.pid for process in multiprocessing.active_children()} <= before
+
+
+class FailingPolicy(type(get_policy("binpack"))):
+    """Raises for every session."""
+
+    def __init__(self):
+        self.__dict__.update(get_policy("binpack").__dict__)
+
+    def schedule(self, gangs, snapshot, recorders=None):
+        raise ValueError("never")
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 8])
+def test_a_comparison_is_equal_for_any_number_of_jobs(jobs):
+    scenario = wb.generate_scenario("fleet", sizes=(4, 4, 4, 2), pending=8, queues=3, busy=30)
+    policies = ["volcano-1.15", "gang", "volcano-1.13", "spread", "volcano+gpu-bottleneck", FailingPolicy()]
+    want = wb.compare(scenario, policies, most_advised=1)
+    got = wb.compare(scenario, policies, most_advised=1, jobs=jobs)
+    assert to_json(timeless(got)) == to_json(timeless(want))
+    assert got.to_html().count("<svg") == want.to_html().count("<svg")
+    for row in got.rows[:-1]:
+        assert all(mine.gang is gang for mine, gang in zip(row.decisions, scenario.gangs, strict=True))
+
+
+def timeless(comparison):
+    record = comparison.to_dict()
+    return {**record, "policies": [{**row, "decision_s": 0} for row in record["policies"]]}
+
+
+def test_the_command_writes_the_same_bytes_for_any_number_of_jobs(capsys):
+    written = []
+    for jobs in ("1", "2", "4"):
+        main(["compare", "datasets/demo", "--by-job", "--jobs", jobs])
+        written.append(capsys.readouterr())
+    assert written[0] == written[1] == written[2]
