@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from workbench.model.kueue_queues import QueuedWorkload
 from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding
 from workbench.policies.kueue.cycle.hopeless import Hopeless
-from workbench.policies.kueue.cycle.line import Place, WaitingLine
+from workbench.policies.kueue.cycle.line import QueuePlace, WaitingLine
 from workbench.policies.kueue.cycle.nomination import Tried
 from workbench.policies.kueue.cycle.turns import Fate, Turn, needs_second_pass, run_cycle
 from workbench.policies.kueue.cycle.victims import queue_time
@@ -191,5 +191,5 @@ class PendingQueues:
         self._tried.pop(key, None)
 
 
-def _place(workload: QueuedWorkload) -> Place:
-    return Place(-workload.priority, queue_time(workload), workload.key.encode(), workload.key)
+def _place(workload: QueuedWorkload) -> QueuePlace:
+    return QueuePlace(-workload.priority, queue_time(workload), workload.key.encode(), workload.key)
