@@ -6,10 +6,10 @@ import heapq
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["PlaceInLine", "WaitingLine"]
+__all__ = ["QueuePlace", "WaitingLine"]
 
 
-class PlaceInLine(NamedTuple):
+class QueuePlace(NamedTuple):
     """Where a workload stands in its ClusterQueue: higher priority first, then the oldest, then by name."""
 
     behind: int
@@ -28,13 +28,13 @@ class WaitingLine:
     def __init__(self) -> None:
         # A heap of each shape. `_heads`: a heap with the first of each active shape; entries that no longer are that
         # are dropped when they come up.
-        self._shapes: dict[int, list[PlaceInLine]] = {}
-        self._heads: list[tuple[PlaceInLine, int]] = []
+        self._shapes: dict[int, list[QueuePlace]] = {}
+        self._heads: list[tuple[QueuePlace, int]] = []
         self._parked: set[int] = set()
         self._for_nodes: set[int] = set()
-        self._alone: dict[str, tuple[PlaceInLine, int]] = {}
+        self._alone: dict[str, tuple[QueuePlace, int]] = {}
 
-    def add(self, place: PlaceInLine, shape: int) -> None:
+    def add(self, place: QueuePlace, shape: int) -> None:
         """Let a workload wait; with its shape if that is parked."""
         heap = self._shapes.setdefault(shape, [])
         heapq.heappush(heap, place)
@@ -53,7 +53,7 @@ class WaitingLine:
             return place.key
         return None
 
-    def park(self, place: PlaceInLine, shape: int, *, alike: bool, for_nodes: bool) -> None:
+    def park(self, place: QueuePlace, shape: int, *, alike: bool, for_nodes: bool) -> None:
         """Let a workload wait until `activate`.
 
         Parameters

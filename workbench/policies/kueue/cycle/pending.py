@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from workbench.model.kueue_queues import QueuedWorkload
 from workbench.policies.kueue.cycle.cluster import CycleCluster, Holding
 from workbench.policies.kueue.cycle.hopeless import Hopeless
-from workbench.policies.kueue.cycle.line import PlaceInLine, WaitingLine
+from workbench.policies.kueue.cycle.line import QueuePlace, WaitingLine
 from workbench.policies.kueue.cycle.nomination import Tried
 from workbench.policies.kueue.cycle.turns import Fate, Turn, needs_second_pass, run_cycle
 from workbench.policies.kueue.cycle.victims import queue_time
@@ -48,6 +48,9 @@ class PendingQueues:
                 self.add(each)
             elif needs_second_pass(each):
                 self._again[each.key] = each
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.active)} active, {len(self.parked)} parked)"
 
     @property
     def active(self) -> dict[str, QueuedWorkload]:
@@ -162,13 +165,6 @@ class PendingQueues:
                 return
             seen.add(state)
 
-    def run_all(self, most: int) -> list[Turn]:
-        """The last turn of each workload in `cycles`."""
-        last: dict[str, Turn] = {}
-        for turns in self.cycles(most):
-            last |= {turn.workload.key: turn for turn in turns}
-        return list(last.values())
-
     def _enter(self, turn: Turn) -> None:
         workload = turn.workload
         key, shape = workload.key, self._hopeless.shapes.number(workload)
@@ -191,5 +187,5 @@ class PendingQueues:
         self._tried.pop(key, None)
 
 
-def _place(workload: QueuedWorkload) -> PlaceInLine:
-    return PlaceInLine(-workload.priority, queue_time(workload), workload.key.encode(), workload.key)
+def _place(workload: QueuedWorkload) -> QueuePlace:
+    return QueuePlace(-workload.priority, queue_time(workload), workload.key.encode(), workload.key)
