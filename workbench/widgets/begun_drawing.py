@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from workbench.cancel import reached
 from workbench.errors import InputError
-from workbench.formats.load import load_to_draw, no_collection
+from workbench.formats.load import load_to_draw
 from workbench.formats.manifest_text import HyperNodeText
+from workbench.model.no_collection import no_collection
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
