@@ -16,12 +16,22 @@ from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, Que
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.pending import PendingQueues
-from workbench.policies.kueue.cycle.turns import Fate
+from workbench.policies.kueue.cycle.turns import Fate, Turn
 from workbench.policies.kueue.quota import quota_nodes
 from workbench.policies.kueue.values import KueueNode
 
 HOST = "kubernetes.io/hostname"
 CPU = ("f", "cpu")
+
+
+class Queues(PendingQueues):
+    """Queues of which the last turn of each workload is looked at."""
+
+    def run_all(self, most: int) -> list[Turn]:
+        last: dict[str, Turn] = {}
+        for turns in self.cycles(most):
+            last |= {turn.workload.key: turn for turn in turns}
+        return list(last.values())
 
 
 def group(amount: int, *flavors: str, borrowing: int | None = None, lending: int | None = None):
@@ -44,7 +54,7 @@ def wanting(name: str, queue: str, cpu: int, priority: int = 0, created: float =
     return QueuedWorkload(name, queue, (PodSet("main", 1, {"cpu": cpu}, **more),), priority, created)
 
 
-def admitted(pending: PendingQueues) -> list[str]:
+def admitted(pending: Queues) -> list[str]:
     return [turn.workload.key for turn in pending.run_all(50) if turn.fate is Fate.ADMITTED]
 
 
@@ -87,14 +97,14 @@ class TestQuota:
 class TestOrder:
     def test_higher_priority_first_then_the_oldest(self) -> None:
         waiting = [wanting("new", "q", 1, created=2.0), wanting("old", "q", 1, created=1.0), wanting("high", "q", 1, 5)]
-        turns = PendingQueues(cluster([ClusterQueue("q", groups=group(9))]), waiting).run_all(50)
+        turns = Queues(cluster([ClusterQueue("q", groups=group(9))]), waiting).run_all(50)
         assert [turn.workload.key for turn in turns] == ["high", "old", "new"]
 
     @pytest.mark.parametrize("strict", [True, False])
     def test_a_strict_queue_waits_behind_its_first_workload(self, strict: bool) -> None:
         queue = ClusterQueue("q", groups=group(3), strict=strict)
         first = replace(wanting("first", "q", 2, created=0.0))
-        pending = PendingQueues(
+        pending = Queues(
             cluster([queue]), [first, wanting("big", "q", 2, created=1.0), wanting("small", "q", 1, created=2.0)]
         )
         assert admitted(pending) == (["first"] if strict else ["first", "small"])
@@ -102,7 +112,7 @@ class TestOrder:
     def test_who_need_not_borrow_comes_before_who_must(self) -> None:
         queues = [ClusterQueue("a", "all", group(1)), ClusterQueue("b", "all", group(3))]
         waiting = [wanting("borrows", "a", 3, priority=9), wanting("own", "b", 3)]
-        assert admitted(PendingQueues(cluster(queues), waiting)) == ["own"]
+        assert admitted(Queues(cluster(queues), waiting)) == ["own"]
 
 
 class TestFlavors:
@@ -113,7 +123,7 @@ class TestFlavors:
             replace(nodes(1, 4, pool="large")[0], name="m", labels={HOST: "m", "rack": "r9", "pool": "large"}),
         ]
         queue = ClusterQueue("q", groups=group(9, "f", "g"))
-        pending = PendingQueues(
+        pending = Queues(
             cluster([queue], flavors=flavors, of=of),
             [wanting("w", "q", 3, topology=TopologyRequest(required="rack"))],
         )
@@ -131,12 +141,12 @@ class TestFlavors:
                 ClusterQueue("q", "all", groups, try_next_if_borrowing=other),
                 ClusterQueue("r", "all", group(9)),
             ]
-            pending = PendingQueues(cluster(queues, flavors=(Flavor("f"), Flavor("g"))), [wanting("w", "q", 3)])
+            pending = Queues(cluster(queues, flavors=(Flavor("f"), Flavor("g"))), [wanting("w", "q", 3)])
             (turn,) = pending.run()
             assert turn.admission is not None and turn.admission.pod_sets[0].flavors == {"cpu": expected}
 
     def test_a_resource_that_no_group_covers_is_named(self) -> None:
-        pending = PendingQueues(
+        pending = Queues(
             cluster([ClusterQueue("q", groups=group(9))]), [QueuedWorkload("w", "q", (PodSet("main", 1, {"gpu": 1}),))]
         )
         (turn,) = pending.run()
@@ -144,7 +154,7 @@ class TestFlavors:
 
     @pytest.mark.parametrize("flavors", [(), (Flavor("f", "missing", {"a": "b"}),)])
     def test_a_queue_with_an_unknown_flavor_or_topology_is_inactive(self, flavors: tuple[Flavor, ...]) -> None:
-        pending = PendingQueues(cluster([ClusterQueue("q", groups=group(9))], flavors=flavors), [wanting("w", "q", 1)])
+        pending = Queues(cluster([ClusterQueue("q", groups=group(9))], flavors=flavors), [wanting("w", "q", 1)])
         (turn,) = pending.run()
         assert (turn.fate, turn.message) == (Fate.PARKED, "ClusterQueue q is inactive")
 
@@ -155,7 +165,7 @@ def test_quota_and_nodes_are_never_exceeded_and_the_answer_is_the_same_again(rng
         of = nodes(6, 3)
         queues = [ClusterQueue(f"q{i}", rng_choices[i], group(amounts[i])) for i in range(3)]
         made = cluster(queues, flavors=(Flavor("f", "t"),), of=of)
-        return made, waiting, PendingQueues(made, waiting).run_all(200)
+        return made, waiting, Queues(made, waiting).run_all(200)
 
     rng_choices = [rng.choice(["", "all"]) for _ in range(3)]
     amounts = [rng.randrange(8) for _ in range(3)]
@@ -225,7 +235,7 @@ def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) ->
     of = [*nodes(4, 3, pool="a"), replace(nodes(1, 2, pool="b")[0], name="m")]
 
     def told() -> list[object]:
-        found = PendingQueues(cluster(queues, flavors=flavors, of=of), waiting).run_all(200)
+        found = Queues(cluster(queues, flavors=flavors, of=of), waiting).run_all(200)
         return [(turn.workload.key, turn.fate, turn.message, turn.admission, turn.tried) for turn in found]
 
     remembered = told()

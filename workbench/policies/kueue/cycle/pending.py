@@ -49,6 +49,9 @@ class PendingQueues:
             elif needs_second_pass(each):
                 self._again[each.key] = each
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.active)} active, {len(self.parked)} parked)"
+
     @property
     def active(self) -> dict[str, QueuedWorkload]:
         """Workloads that the next cycles try, by key."""
@@ -161,13 +164,6 @@ class PendingQueues:
             if state in seen:
                 return
             seen.add(state)
-
-    def run_all(self, most: int) -> list[Turn]:
-        """The last turn of each workload in `cycles`."""
-        last: dict[str, Turn] = {}
-        for turns in self.cycles(most):
-            last |= {turn.workload.key: turn for turn in turns}
-        return list(last.values())
 
     def _enter(self, turn: Turn) -> None:
         workload = turn.workload
