@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -131,9 +132,8 @@ def compare(
 
 def _processes(scenario: Scenario) -> int:
     """Number of processes where nobody said: all cores, or one where copying a process takes longer than it gains."""
-    from workbench.evaluate.beside import cores
-
-    return cores() if scenario.snapshot.n_nodes * len(scenario.gangs) >= _LARGE else 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return allowed if scenario.snapshot.n_nodes * len(scenario.gangs) >= _LARGE else 1
 
 
 def _show(

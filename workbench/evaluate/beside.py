@@ -6,9 +6,7 @@ values that both have.
 
 from __future__ import annotations
 
-import io
 import multiprocessing
-import os
 import pickle
 import signal
 from collections.abc import Callable, Sequence
@@ -17,17 +15,12 @@ from typing import Any, TypeVar
 
 from workbench.cancel import check
 
-__all__ = ["beside_each_other", "cores"]
+__all__ = ["beside_each_other"]
 
 T = TypeVar("T")
 
 #: Seconds between two looks whether the work was cancelled.
 _LOOK_S = 0.1
-
-
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def beside_each_other(
@@ -80,7 +73,7 @@ def beside_each_other(
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
                 try:
-                    results[number] = _SharingUnpickler(io.BytesIO(ready.recv_bytes()), shared).load()
+                    results[number] = _SharingUnpickler(_Buffer(ready.recv_bytes()), shared).load()
                 except EOFError:
                     results[number] = calls[number]()
                 finally:
@@ -104,18 +97,39 @@ def _answer(theirs: Connection, call: Callable[[], Any], shared: Sequence[object
     """Send the result of a call; nothing if there is none, so that the other end sees the end alone."""
     # Ctrl-C reaches every process of a terminal; the one that waits ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    written = io.BytesIO()
+    written = _Buffer()
     try:
         _SharingPickler(written, shared).dump(call())
     except Exception:
         return
-    theirs.send_bytes(written.getvalue())
+    theirs.send_bytes(written.content)
+
+
+class _Buffer:
+    """Bytes that pickle writes to and reads from: this room has no files, and no module that opens any."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.content = bytearray(content)
+        self._at = 0
+
+    def write(self, more: bytes) -> int:
+        self.content += more
+        return len(more)
+
+    def read(self, n: int = -1) -> bytes:
+        first = self._at
+        self._at = len(self.content) if n < 0 else min(first + n, len(self.content))
+        return bytes(self.content[first : self._at])
+
+    def readline(self) -> bytes:
+        end = self.content.find(b"\n", self._at)
+        return self.read(-1 if end < 0 else end + 1 - self._at)
 
 
 class _SharingPickler(pickle.Pickler):
     """Writes a result in which shared values are told by their numbers."""
 
-    def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
+    def __init__(self, file: _Buffer, shared: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._numbers = {id(value): number for number, value in enumerate(shared)}
 
@@ -126,7 +140,7 @@ class _SharingPickler(pickle.Pickler):
 class _SharingUnpickler(pickle.Unpickler):
     """Reads what `_SharingPickler` wrote."""
 
-    def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
+    def __init__(self, file: _Buffer, shared: Sequence[object]) -> None:
         super().__init__(file)
         self._shared = shared
 
