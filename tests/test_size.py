@@ -8,10 +8,10 @@ from tests.size import sizes
 
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
-    "lines of code": 82_200,
-    "lines of docstrings": 33_000,
-    "files of at most 60 lines": 117,
-    "files above 400 lines": 18,
+    "lines of code": 84_500,
+    "lines of docstrings": 33_700,
+    "files of at most 60 lines": 127,
+    "files above 400 lines": 20,
     "files above 600 lines": 2,
     "lines of the longest function": 80,
     "import circles": 1,

@@ -101,7 +101,6 @@ def fix(
     inputs = given_paths(paths, file)
     _check_out(out, inputs)
     chosen = policy_with(policy, set_)
-    classes = _classes(order)
     taken = any_scheduler or schedulers_of([chosen])
     loaded = load_documents(
         *inputs,
@@ -117,16 +116,8 @@ def fix(
     wanted = scenario.gang(job).key if job else ""
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
-    written = wanted
-    if out is not None and not wanted:
-        if len(pending) > 1:
-            raise InputError(
-                f"whose fix? {len(pending)} jobs are pending",
-                source="--out",
-                expected=f"--job with {name_list(pending)}",
-            )
-        written = next(iter(pending), "")
-    reports = _reports(chosen, scenario, decisions, pending, classes)
+    written = _written(wanted, pending) if out is not None else ""
+    reports = _reports(chosen, scenario, decisions, pending, _classes(order))
     proven = [_proven(report, chosen, loaded, taken) for report in reports]
     tell_gaps(scenario)
     if out is not None:
@@ -134,6 +125,14 @@ def fix(
     _show(proven, wanted, chosen, loaded, output)
     if not all(report.fixes for report in proven):
         raise typer.Exit(1)
+
+
+def _written(wanted: str, pending: Sequence[str]) -> str:
+    """The job whose first fix is written: the one in question, or else the only one that is pending."""
+    if not wanted and len(pending) > 1:
+        text = f"whose fix? {len(pending)} jobs are pending"
+        raise InputError(text, source="--out", expected=f"--job with {name_list(pending)}")
+    return wanted or next(iter(pending), "")
 
 
 def _check_out(out: Path | None, inputs: Sequence[str]) -> None:

@@ -124,12 +124,11 @@ def place(
     from workbench.evaluate.metrics import measure_run
     from workbench.model.explanation import Recorder
 
-    inputs = given_paths(paths, file)
     check_out(out)
     more.check(output)
     chosen = policy_with(policy, set_)
     scenario = load_scenario(
-        inputs,
+        given_paths(paths, file),
         matrix,
         from_,
         any_scheduler=any_scheduler,

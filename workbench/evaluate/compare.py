@@ -6,7 +6,7 @@ import dataclasses
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -280,28 +280,43 @@ def compare(
         inputs = next((each.inputs for each in (gangs, snapshot) if isinstance(each, Scenario)), {})
     some, cluster = session_of(gangs, snapshot)
     chosen = chosen_policies(policies)
-    called = [policy.name for policy in chosen] if names is None else names
-    if len(called) != len(chosen):
-        raise InputError("not a name for each policy", source="names", got=str(len(called)), expected=str(len(chosen)))
+    called = _called(chosen, names)
     if communication is not None:
         communication.check(cluster.topology)
-    calls = [
-        partial(_run, name, policy, some, cluster, most_advised, communication)
-        for name, policy in zip(_numbered(called), chosen, strict=True)
-    ]
-    with reported(progress) as step:
-        told = (lambda number: None) if step is None else partial(_told, step, chosen)
-        sessions = beside_each_other(calls, jobs, _shared(some, cluster, chosen), told)
-        if step is not None:
-            step(len(chosen), len(chosen), "")
+    named = zip(_numbered(called), chosen, strict=True)
+    calls = [partial(_run, name, policy, some, cluster, most_advised, communication) for name, policy in named]
+    sessions = _reported(calls, jobs, _shared(some, cluster, chosen), chosen, progress)
     # A policy that uses switches brings their metrics for all.
     switches = any(switches_matter(row.decisions, cluster) for row in sessions if row.error is None)
     rows = tuple(_measured(row, cluster, switches, communication) for row in sessions)
     priced = None if communication is None else communication.to_dict()
-    provenance = record_provenance(
-        cluster, [(name, p.parameters) for name, p in zip(called, chosen, strict=True)], inputs, priced
-    )
-    return Comparison(some, cluster, rows, provenance)
+    asked = [(name, policy.parameters) for name, policy in zip(called, chosen, strict=True)]
+    return Comparison(some, cluster, rows, record_provenance(cluster, asked, inputs, priced))
+
+
+def _reported(
+    calls: Sequence[Callable[[], ComparisonRow]],
+    jobs: int,
+    shared: Sequence[object],
+    policies: Sequence[Policy],
+    progress: ProgressOption,
+) -> list[ComparisonRow]:
+    """What the calls answer, one for each policy; `progress` hears of each before it starts, and of the end."""
+    with reported(progress) as step:
+        told = (lambda number: None) if step is None else partial(_told, step, policies)
+        answers = beside_each_other(calls, jobs, shared, told)
+        if step is not None:
+            step(len(policies), len(policies), "")
+    return answers
+
+
+def _called(policies: Sequence[Policy], names: Sequence[str] | None) -> Sequence[str]:
+    """What the row of each policy is called; raises InputError unless there is a name for each."""
+    if names is None:
+        return [policy.name for policy in policies]
+    if len(names) != len(policies):
+        raise InputError("not a name for each policy", source="names", got=str(len(names)), expected=str(len(policies)))
+    return names
 
 
 def _told(step: Progress, policies: Sequence[Policy], number: int) -> None:

@@ -88,18 +88,8 @@ def gang(
         )
     if mode not in ("hard", "soft"):
         raise InputError("no such mode", source="mode", got=repr(mode), expected="hard or soft")
-    for argument, amount in (("cpus", cpus), ("memory_gb", memory_gb)):
-        if isinstance(amount, bool) or not isinstance(amount, Real) or not 0 <= amount <= _MOST_AMOUNT:
-            raise InputError(
-                "out of range",
-                source=argument,
-                got=reprlib.repr(amount),
-                expected=f"a number from 0 to {_MOST_AMOUNT:,}",
-            )
-    requests = {"cpu": round(cpus * 1000), "memory": round(memory_gb * 1e9), gpu_resource: gpus}
-    requests = {resource: amount for resource, amount in requests.items() if amount}
-    if not requests:
-        raise InputError("pods that request nothing", source="gpus", got="0", expected="gpus, cpus or memory_gb")
+    _check_amounts({"cpus": cpus, "memory_gb": memory_gb})
+    requests = _requests({"cpu": round(cpus * 1000), "memory": round(memory_gb * 1e9), gpu_resource: gpus})
     return Gang(
         namespace=namespace,
         name=short,
@@ -109,6 +99,26 @@ def gang(
         queue=queue,
         priority=priority,
     )
+
+
+def _requests(amounts: Mapping[str, int]) -> dict[str, int]:
+    """The resources of which a pod asks for some; raises InputError if there is none."""
+    requests = {resource: amount for resource, amount in amounts.items() if amount}
+    if not requests:
+        raise InputError("pods that request nothing", source="gpus", got="0", expected="gpus, cpus or memory_gb")
+    return requests
+
+
+def _check_amounts(amounts: Mapping[str, float]) -> None:
+    """Raise InputError for an amount that is no number or out of range."""
+    for argument, amount in amounts.items():
+        if isinstance(amount, bool) or not isinstance(amount, Real) or not 0 <= amount <= _MOST_AMOUNT:
+            raise InputError(
+                "out of range",
+                source=argument,
+                got=reprlib.repr(amount),
+                expected=f"a number from 0 to {_MOST_AMOUNT:,}",
+            )
 
 
 def _check_numbers(limits: Mapping[str, tuple[object, int, int | None]]) -> None:
