@@ -298,3 +298,16 @@ class TestWhen:
     def test_run_seconds_without_when_is_bad_input(self, run: Run, made: Made) -> None:
         result = run("place", made(STUCK), "--run-seconds", "5")
         assert (result.status, "--when" in result.err) == (2, True)
+
+
+def test_a_job_that_admission_refuses_is_no_job_that_is_placed(tmp_path: Path, run: Run) -> None:
+    twice = {f"kueue.x-k8s.io/podset-{word}-topology": "rack" for word in ("required", "preferred")}
+    container = {"name": "a", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"annotations": twice}, "spec": {"containers": [container], "restartPolicy": "Never"}}
+    queue = {"kueue.x-k8s.io/queue-name": "q"}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "twice", "labels": queue}}
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump({**job, "spec": {"parallelism": 2, "template": template}}), "utf-8")
+    result = run("fix", path)
+    assert (result.status, result.out) == (1, "no job to place\n")
+    assert "must not contain more than one topology annotation" in result.err

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import workbench as wb
+from tests.waiting import until
 from workbench.cancel import Cancelled, Token
 from workbench.cli import main
 from workbench.cli.output import to_json
@@ -100,3 +104,25 @@ def test_the_command_writes_the_same_bytes_for_any_number_of_jobs(capsys):
         main(["compare", "datasets/demo", "--by-job", "--jobs", jobs])
         written.append(capsys.readouterr())
     assert written[0] == written[1] == written[2]
+
+
+_KILLED = """
+import os, time
+from workbench.evaluate.beside import beside_each_other
+
+def call():
+    os.write(1, b"%d\\n" % os.getpid())  # in one piece
+    time.sleep(0.5)
+    return bytes(1_000_000)
+
+beside_each_other([call, call], 2)
+"""
+
+
+@needs_fork
+def test_no_process_stays_when_the_one_that_waits_is_killed():
+    with subprocess.Popen([sys.executable, "-c", _KILLED], stdout=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stdout is not None
+        begun = [int(waiting.stdout.readline()) for _ in range(2)]
+        waiting.kill()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in begun))

@@ -83,7 +83,7 @@ def fix(
 
     Every fix was tried: the policy places the job when the changed input is read and the whole session is run again.
 
-    Exit status 0 when each job in question has a fix or is placed, 1 when one has none.
+    Exit status 0 when each job in question has a fix or is placed, 1 when one has none or admission refuses an object.
 
     Examples:
 
@@ -123,7 +123,7 @@ def fix(
     if out is not None:
         _write(proven, written, loaded, out)
     _show(proven, wanted, chosen, loaded, output)
-    if not all(report.fixes for report in proven):
+    if scenario.refused or not all(report.fixes for report in proven):
         raise typer.Exit(1)
 
 
@@ -163,7 +163,8 @@ def _show(
             print_tables(*fix_tables(report, _commands(report, loaded)))
         if not proven:
             said = f"{wanted} is" if wanted else "every job is"
-            print_tables(f"{said} placed by {chosen.name}: nothing to fix")
+            nothing = f"{said} placed by {chosen.name}: nothing to fix"
+            print_tables(nothing if loaded.scenario.gangs else "no job to place")
     else:
         records = [_record(report, loaded) for report in proven]
         if wanted:

@@ -10,6 +10,7 @@ import multiprocessing
 import pickle
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -64,7 +65,8 @@ def beside_each_other(
                 number, call = waiting.pop(0)
                 started(number)
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_answer, args=(theirs, call, shared), daemon=True)
+                unused = [*running, ours]
+                process = context.Process(target=_answer, args=(theirs, unused, call, shared), daemon=True)
                 process.start()
                 theirs.close()
                 running[ours] = number, process
@@ -93,8 +95,13 @@ def _begun(call: Callable[[], T], number: int, started: Callable[[int], None]) -
     return call()
 
 
-def _answer(theirs: Connection, call: Callable[[], Any], shared: Sequence[object]) -> None:
+def _answer(
+    theirs: Connection, unused: Sequence[Connection], call: Callable[[], Any], shared: Sequence[object]
+) -> None:
     """Send the result of a call; nothing if there is none, so that the other end sees the end alone."""
+    # Copies of the reading ends: with one of them open, a process whose reader was killed would write for ever.
+    for each in unused:
+        each.close()
     # Ctrl-C reaches every process of a terminal; the one that waits ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     written = _Buffer()
@@ -102,7 +109,8 @@ def _answer(theirs: Connection, call: Callable[[], Any], shared: Sequence[object
         _SharingPickler(written, shared).dump(call())
     except Exception:
         return
-    theirs.send_bytes(written.content)
+    with suppress(OSError):  # nobody reads any more
+        theirs.send_bytes(written.content)
 
 
 class _Buffer:

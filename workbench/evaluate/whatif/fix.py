@@ -41,6 +41,8 @@ _MOST_PROVED = 2_500
 #: Nodes times sessions for one job, sessions at most and at least; one of a small cluster takes a fraction of a
 #: millisecond.
 _WORK, _MOST_RUNS, _FEWEST_RUNS = 120_000, 3_000, 24
+#: Gangs times sessions run for all pending jobs of a session, after which the other jobs get no report.
+_MOST_WORK = 20_000
 #: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
 _SMALL = 16
 #: Running gangs of a larger cluster that are tried although their end promises no room.
@@ -471,7 +473,7 @@ def advise_session(
         The cluster when the session began.
     most : int
         Pending jobs to report on at most, the first ones in the order of the decisions. The more there are, the fewer
-        edits are tried for each.
+        edits are tried for each; of long sessions that must be run again for each, the first few get a report.
     jobs : collection of str, optional
         ``namespace/name`` of the jobs in question; None: all.
 
@@ -488,6 +490,7 @@ def advise_session(
     """
     refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
     del refused[most:]
+    spent = 0
     gangs = [decision.gang for decision in decisions]
     if len(refused) <= _FEW_JOBS:
         found = [fix_report(policy, gangs, snapshot, one.gang.key, decisions=decisions) for one in refused]
@@ -501,4 +504,7 @@ def advise_session(
         trials = EditTrials(policy, gangs, snapshot, key, decisions, _FEWEST_RUNS)
         alone = EditTrials(policy, [refusal.gang], after, key, None, runs)
         found.append(_Question(policy, trials, refusal, CLASSES, alone, proves=proves).answer())
+        spent += trials.runs * len(gangs)
+        if spent > _MOST_WORK:
+            break
     return {report.job: report for report in found}
