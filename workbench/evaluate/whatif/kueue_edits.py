@@ -72,23 +72,24 @@ def _field(required: bool) -> str:
 
 
 def level_edits(case: EditedSession) -> Iterator[tuple[AskLevel, ...]]:
-    """For each level that the job's roles name: the edits that name another, the smallest change first.
+    """For each level that the job's roles name, and each topology: the edits that name another, the smallest first.
 
     A required level becomes a wider one, then a preference; one that no topology has becomes each level that exists,
     the lowest first.
     """
     asked = [role.topology for role in case.gang.extra(KueueRequest).roles if role.topology is not None]
     topologies = _topologies(case.snapshot)
+    found: dict[tuple[AskLevel, ...], None] = {}
     for level, required in dict.fromkeys(_named(request) for request in asked if any(_named(request))):
-        edits: dict[AskLevel, None] = {}
         for levels in topologies:
+            edits: dict[AskLevel, None] = {}
             wider = levels[: levels.index(level)] if level in levels else levels
             for new in reversed(wider) if required or level not in levels else ():
                 edits[AskLevel(case.job, level, required, new, required)] = None
             if required and level in levels:
                 edits[AskLevel(case.job, level, True, level, False)] = None
-        if edits:
-            yield tuple(edits)
+            found[tuple(edits)] = None
+    return filter(None, found)
 
 
 def _named(request: TopologyRequest) -> tuple[str, bool]:
@@ -96,9 +97,10 @@ def _named(request: TopologyRequest) -> tuple[str, bool]:
 
 
 def _topologies(snapshot: ClusterSnapshot) -> list[tuple[str, ...]]:
-    """Levels, widest first: of every Topology where Kueue has queues, else of the HyperNodes."""
+    """Levels, widest first: of every Topology of a flavor where Kueue has queues, else of the HyperNodes."""
     objects = snapshot.extra(KueueObjects)
     if objects.cluster_queues:
-        return [levels for _, levels in sorted(objects.topologies.items())]
+        used = {flavor.topology for flavor in objects.flavors}
+        return [levels for name, levels in sorted(objects.topologies.items()) if name in used]
     topology = snapshot.topology
     return [(*level_names(topology, topology.tiers[::-1]), HOSTNAME_LABEL)]
