@@ -18,6 +18,8 @@ NUMBERS |= {"--gpus-per-node": "a whole number from 1 to 1,024", "--timeout": "0
 NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number", "--seed": "a whole number"}
 NUMBERS |= {"--rails": "a whole number from 1 to 64", "--jobs": "a whole number from 1 to 100,000"}
 NUMBERS |= {"--workers": "a whole number from 1 to 1,024"}
+#: Where an option means something else: processes of compare, jobs to draw of simulate.
+OF_COMMANDS = {("compare", "--jobs"): "a whole number from 1 to 1,024"}
 FROM_ZERO = ("--until", "--restart", "--cycle", "--run-seconds", "--start-seconds", "--for")
 NUMBERS |= dict.fromkeys(FROM_ZERO, "0 to 1,000,000,000 seconds")
 WRONG_NUMBERS = ("x", "", "-1", "1_0", "١", "nan", "1e99", "9" * 5000)
@@ -41,7 +43,7 @@ def valued_options() -> list[tuple[tuple[str, ...], str, str]]:
     for path, one in commands(command()):
         for option in one.params:
             words = str(option.metavar or "").removeprefix("[").removesuffix("]").split("|")
-            known = [NUMBERS[name] for name in option.opts if name in NUMBERS]
+            known = [OF_COMMANDS.get((path[-1], name), NUMBERS[name]) for name in option.opts if name in NUMBERS]
             if option.opts[0] in REGISTERED:
                 continue
             if known or (len(words) > 1 and not option.opts[0].isalpha()):

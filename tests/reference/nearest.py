@@ -5,14 +5,14 @@ from __future__ import annotations
 
 def held_pods(request, nodes, every=False):
     """How many of the pods that the gang needs fit on some nodes, and how many it needs; `every`: all are needed."""
-    gang, demand = request.gang, request.demand
+    demand = request.demand
     progress = request.progress()
     if every:
         progress.min_available = progress.counted + sum(progress.left)
     needs = max(progress.missing, 1)
     idle = {int(node): demand.idle[int(node)].tolist() for node in nodes}
     names = request.snapshot.topology.node_names
-    for role in gang.tried_roles:
+    for role in demand.order:
         row, accepts = demand.rows[role].tolist(), demand.feasible(role)
 
         def room(node, row=row, accepts=accepts):

@@ -33,6 +33,7 @@ from workbench.cli.options import (
 from workbench.cli.output import check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.counted import counted
 from workbench.model.name_list import name_list
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def fix(
 def _written(wanted: str, pending: Sequence[str]) -> str:
     """The job whose first fix is written: the one in question, or else the only one that is pending."""
     if not wanted and len(pending) > 1:
-        text = f"whose fix? {len(pending)} jobs are pending"
+        text = f"whose fix? {counted(len(pending), 'job')} are pending"
         raise InputError(text, source="--out", expected=f"--job with {name_list(pending)}")
     return wanted or next(iter(pending), "")
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.evaluate.whatif.fix import fix_report
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
@@ -59,7 +60,7 @@ class WaitingReasons(Mapping[int, str]):
         return dict, (dict(self.items()),)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} jobs)"
+        return f"{type(self).__name__}({counted(len(self), 'job')})"
 
     def __getitem__(self, number: int) -> str:
         found = self._known[number]

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
+from workbench.model.counted import counted
 from workbench.model.gang import lower_minimum
 from workbench.model.whole_number import whole_number
 from workbench.objects.batch_job import BatchJob, JobSpec
@@ -71,7 +72,7 @@ def shrink_owned(manifests: ManifestSet, job: JobObjects, role: str, by: int) ->
         raise InputError("no role of this name that can be made smaller", got=role)
     if by % pods.unit:
         expected = f"a multiple of the {pods.unit} pods of one of its {pods.field}"
-        raise InputError(f"role {role} consists of equal parts", got=f"{by} pods fewer", expected=expected)
+        raise InputError(f"role {role} consists of equal parts", got=f"{counted(by, 'pod')} fewer", expected=expected)
     new = (pods.count - by) // pods.unit + pods.beside
     _set_size(manifests.change(job.owner), owner, pods, new, by, sum(pod.runs for pod in job.pods))
     waiting = [position for pod, position in job.waiting_pods(manifests) if _is_of(pod.metadata.labels, role, owner)]
