@@ -193,7 +193,7 @@ def _placed(comparison: Comparison, job: str) -> bool:
     return all(decision is not None and decision.placed for decision in decisions)
 
 
-#: Blind to the topology, aware of it, and aware of it with the first free GPUs.
+#: Policies of `workbench demo`: blind to the topology, aware of it, and aware of it with the first free GPUs.
 _POLICIES = ("allocate", "gang", "binpack", "spread", "volcano-1.13", "volcano-1.13+gpu-lowest-index")
 
 

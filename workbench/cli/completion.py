@@ -1,4 +1,4 @@
-"""What a shell offers for a value that begins so: names of policies, presets, formats and contexts.
+"""Shell completion of option values: the names of policies, presets, formats and contexts that begin as typed.
 
 Typer asks only where completion is installed and somebody presses Tab. An error is no offer.
 """

@@ -1,4 +1,4 @@
-"""What Kueue has given to the gangs of a cluster: the nodes in the status of their Workloads, and gangs without it."""
+"""Admissions by Kueue: the nodes that Workloads in a cluster assign to gangs, and the gangs as if not admitted."""
 
 from __future__ import annotations
 

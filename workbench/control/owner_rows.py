@@ -108,7 +108,7 @@ def _phase(data: Object, pods: Sequence[Object]) -> str:
 
 
 def _said_by_pods(pods: Sequence[Object]) -> str:
-    """What the first pod by name says that waits for a node."""
+    """The scheduler's message on the first pod, by name, that waits for a node."""
     return next((text for pod in pods if (text := _message(pod, "PodScheduled", "False"))), "")
 
 

@@ -301,7 +301,7 @@ def _reported(
     policies: Sequence[Policy],
     progress: ProgressOption,
 ) -> list[ComparisonRow]:
-    """What the calls answer, one for each policy; `progress` hears of each before it starts, and of the end."""
+    """The results of the calls, one for each policy; `progress` is told before each starts, and at the end."""
     with reported(progress) as step:
         told = (lambda number: None) if step is None else partial(_told, step, policies)
         answers = beside_each_other(calls, jobs, shared, told)
@@ -311,7 +311,7 @@ def _reported(
 
 
 def _called(policies: Sequence[Policy], names: Sequence[str] | None) -> Sequence[str]:
-    """What the row of each policy is called; raises InputError unless there is a name for each."""
+    """The name of each policy's row; raises InputError unless there is a name for each."""
     if names is None:
         return [policy.name for policy in policies]
     if len(names) != len(policies):
