@@ -89,7 +89,7 @@ def test_every_room_with_folders_has_layers() -> None:
 @pytest.mark.parametrize(
     ("importer", "imported", "want"),
     [
-        ("volcano.parts.scores", "volcano.filling.filling", "layers of policies/volcano: "),
+        ("volcano.parts.scores", "volcano.filling", "layers of policies/volcano: "),
         ("volcano.session.rounds", "volcano.explain.nodes", "layers of policies/volcano: "),
         ("volcano.v1_15.policy", "volcano.explain.search_explainer", "layers of policies/volcano: "),
         ("volcano.v1_13.policy", "volcano.v1_15.policy", "layers of policies/volcano: "),

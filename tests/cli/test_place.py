@@ -12,7 +12,7 @@ import yaml
 
 from tests.cli.conftest import Run, job_yaml
 from workbench.model.placement import Decision
-from workbench.policies.volcano.session.scheduler import VolcanoScheduler
+from workbench.policies.volcano.session.session import VolcanoScheduler
 
 
 def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: Path) -> None:

@@ -27,7 +27,7 @@ from workbench.policies.composed import Composed
 from workbench.policies.function import FunctionPolicy
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
-from workbench.policies.volcano.session.scheduler import VolcanoScheduler
+from workbench.policies.volcano.session.session import VolcanoScheduler
 from workbench.report.png import to_png
 from workbench.report.side_by_side import comparison_svg
 from workbench.topology.generate import Fabric, JobShape, scenario_of

@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.model.notice import Notice
 
 __all__ = [
+    "EMPTY_EXTRAS",
     "REMAINING_SECONDS",
     "RUN_SECONDS",
     "AscendWish",
@@ -57,20 +58,25 @@ class Extra:
         return None
 
 
-#: The empty extra of each class that was asked for.
-_EMPTY: dict[type[Extra], Extra] = {}
+class _EmptyExtras(dict["type[Extra]", Extra]):
+    """The empty extra of each class that was asked for; asking for another one makes it."""
 
-
-def empty_extra(kind: type[E]) -> E:
-    """The extra of a class with all defaults; one object for all callers."""
-    found = _EMPTY.get(kind)
-    if found is None:
+    def __missing__(self, kind: type[Extra]) -> Extra:
         if not (isinstance(kind, type) and issubclass(kind, Extra)):
             raise InputError(
                 "not a class of extras", source="gang", got=repr(kind), expected="a class, as AscendWish is"
             )
-        found = _EMPTY[kind] = kind()
-    return cast("E", found)
+        made = self[kind] = kind()
+        return made
+
+
+#: Empty extras by class; read in each placement, so that no call stands before them.
+EMPTY_EXTRAS = _EmptyExtras()
+
+
+def empty_extra(kind: type[E]) -> E:
+    """The extra of a class with all defaults; one object for all callers."""
+    return cast("E", EMPTY_EXTRAS[kind])
 
 
 def extras_of(*extras: Extra) -> dict[type[Extra], Extra]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
-from workbench.model.extras import Extra, VolcanoMemory, empty_extra, extras_of
+from workbench.model.extras import EMPTY_EXTRAS, Extra, VolcanoMemory, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
@@ -444,7 +444,7 @@ class Gang(Value, Displayed):
     def extra(self, kind: type[E]) -> E:
         """The gang's extra of a class; the empty one of the class if the gang has none."""
         found = self.extras.get(kind)
-        return empty_extra(kind) if found is None else cast("E", found)
+        return cast("E", EMPTY_EXTRAS[kind] if found is None else found)
 
     def with_extra(self, *extras: Extra) -> Gang:
         """A copy of the gang with these extras, each in place of the one of its class."""

@@ -215,7 +215,7 @@ class Topology(Value, Displayed, Tabular):
         """The distinct tiers of the HyperNodes, lowest (closest) first; the virtual top's tier is not included."""
         return tuple(int(t) for t in np.unique(self.tier))
 
-    @property
+    @cached_property
     def top_tier(self) -> int:
         """Tier of the virtual top: the largest tier plus one, at least 1."""
         return max(self.tiers[-1] + 1, 1) if self.tiers else 1

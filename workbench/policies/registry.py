@@ -102,7 +102,7 @@ class PolicyInfo:
 
 
 _VOLCANO = "Volcano"
-_VOLCANO_SCHEDULER = Deferred("workbench.policies.volcano.session.scheduler:VolcanoScheduler")
+_VOLCANO_SCHEDULER = Deferred("workbench.policies.volcano.session.session:VolcanoScheduler")
 _ASCEND = "Ascend MindCluster, switch affinity"
 _NVIDIA = "NVIDIA go-gpuallocator"
 _GPU_SHARING = Deferred("workbench.policies.gpu_sharing.policy:GpuSharingPolicy")

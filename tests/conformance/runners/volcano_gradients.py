@@ -18,7 +18,7 @@ from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.volcano.parts.gradients import Gradients, large_enough
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 from workbench.policies.volcano.v1_15.constraints import hard_tier
-from workbench.policies.volcano.v1_15.records import join, recover
+from workbench.policies.volcano.v1_15.search_query import join, recover
 
 Json = Mapping[str, Any]
 

@@ -12,7 +12,8 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import Queue
-from workbench.policies.volcano.session.enqueue import Admission, min_resources
+from workbench.policies.volcano.session.enqueue import Admission
+from workbench.policies.volcano.session.policy import min_resources
 from workbench.policies.volcano.session.queues import Queues
 
 QUEUES = (Queue("a", capability={"cpu": 30}), Queue("b"))

@@ -11,7 +11,8 @@ import pytest
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.parts.task_order import task_rank
-from workbench.policies.volcano.session.job_order import job_key, with_plugins
+from workbench.policies.volcano.session.jobs import job_key
+from workbench.policies.volcano.session.policy import with_plugins
 
 TOTAL = np.array([100.0, 100.0])
 

@@ -20,7 +20,7 @@ from workbench.model.running_pod import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.v1_15.constraints import limits_of
-from workbench.policies.volcano.v1_15.records import records_at_open
+from workbench.policies.volcano.v1_15.search_query import records_at_open
 from workbench.policies.volcano.v1_15.splitting import split
 
 

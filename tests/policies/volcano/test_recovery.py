@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.kernels.domains import NO_RECORD
-from workbench.policies.volcano.v1_15.records import common_hypernode, join, recover
+from workbench.policies.volcano.v1_15.search_query import common_hypernode, join, recover
 
 TREE = document_tree().topology
 

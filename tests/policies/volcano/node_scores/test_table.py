@@ -18,7 +18,7 @@ from workbench.model.release import Release
 from workbench.policies import get_policy
 from workbench.policies.request import Request
 from workbench.policies.volcano.parts import plugins
-from workbench.policies.volcano.parts.node_scores.base import NodeScore
+from workbench.policies.volcano.parts.node_scores import NodeScore
 
 EIGHTH = {"cpu": "4", "memory": "16Gi"}
 

@@ -11,8 +11,8 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.arrays import Floats, Ints, Longs
 from workbench.policies.demand import node_causes
 from workbench.policies.request import Request
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling
+from workbench.policies.volcano.filling import Filling
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.parts.texts import lacking
 
 __all__ = ["record_nodes"]

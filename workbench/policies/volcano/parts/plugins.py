@@ -13,9 +13,7 @@ from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
-from workbench.policies.volcano.parts.node_scores.base import NodeScore
-from workbench.policies.volcano.parts.node_scores.gpu import GpuScore
-from workbench.policies.volcano.parts.node_scores.taints import TaintScore
+from workbench.policies.volcano.parts.node_scores import GpuScore, NodeScore, TaintScore
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 __all__ = [

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.kernels.domains import MAX_SUM
-from workbench.model.arrays import Floats, Longs
-from workbench.model.extras import VolcanoMemory
+from workbench.model.arrays import Floats
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
@@ -20,26 +18,13 @@ from workbench.policies.volcano.parts.plugins import enabled
 from workbench.policies.volcano.session.queue_limits import QueueReservation, reserved_text
 from workbench.policies.volcano.session.queues import Queues, within
 
-__all__ = ["Admission", "min_resources"]
+__all__ = ["Admission"]
 
 
 DEFAULT_FACTOR = 1.2
 
 #: Volcano's words for a job that is not admitted.
 _CLUSTER, _QUOTA = "resource in cluster is overused", "resource quota insufficient"
-
-
-def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
-    """minResources of the job's PodGroup as an array over a snapshot's resources, int64 (r,).
-
-    None if the PodGroup has no minResources, so that nothing holds the job back. Resources that no node has are left
-    out, as in Volcano, which compares only what nodes offer; amounts above `MAX_SUM`, which no cluster has, become
-    `MAX_SUM`.
-    """
-    amounts = gang.extra(VolcanoMemory).min_resources
-    if amounts is None:
-        return None
-    return np.array([min(amounts.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.domains import MAX_SUM, ScoreWeights
 from workbench.model.arrays import Ints, Longs
 from workbench.model.explanation import Recorder
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
@@ -26,15 +27,8 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import VOLCANO
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling, NodeExplainer
-from workbench.policies.volcano.parts.fixed_scores import (
-    FixedScores,
-    NodeOrderAtOpen,
-    nodeorder_at_open,
-    without_nodeorder,
-)
-from workbench.policies.volcano.parts.node_scores.base import NodeScore
+from workbench.policies.volcano.filling import Filling, NodeExplainer
+from workbench.policies.volcano.parts.node_scores import NodeScore
 from workbench.policies.volcano.parts.plugins import (
     DEFAULT_CONFIG,
     TOPOLOGY,
@@ -43,13 +37,20 @@ from workbench.policies.volcano.parts.plugins import (
     node_scores,
     score_parameters,
 )
-from workbench.policies.volcano.parts.scored_nodes import assumed_of, scored_columns
+from workbench.policies.volcano.parts.scored_nodes import (
+    FillContext,
+    FixedScores,
+    NodeOrderAtOpen,
+    assumed_of,
+    nodeorder_at_open,
+    scored_columns,
+    without_nodeorder,
+)
 from workbench.policies.volcano.parts.scores import NodeOrderParameters, score_weights
-from workbench.policies.volcano.session.job_order import with_plugins
 from workbench.policies.volcano.session.pipelined import assign_beside_endings
 from workbench.policies.volcano.session.rounds import FlatRounds, Rounds
 
-__all__ = ["Allocate", "VolcanoPolicy"]
+__all__ = ["Allocate", "VolcanoPolicy", "min_resources", "with_plugins"]
 
 
 P = TypeVar("P", bound=NodeOrderParameters)
@@ -205,3 +206,35 @@ def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Re
                 "the configuration gives this weight", source=policy, where=name, expected="only one of the two"
             )
     return replace(parameters, **given)
+
+
+def with_plugins(config: SchedulerConfig, gang: Gang) -> Gang:
+    """The gang as the configured plugins see it.
+
+    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
+    sub-job readiness no minimum of a sub-group does. Without the task order of the plugin priority, roles come in the
+    gang's order.
+    """
+    together, order = config.plugin("gang"), config.plugin("priority")
+    if together is None or not enabled(together, "JobReady"):
+        roles = tuple(replace(role, min_available=None) for role in gang.roles)
+        gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
+    if (together is None or not enabled(together, "SubJobReady")) and gang.sub_groups:
+        gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
+    if (order is None or not enabled(order, "TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
+        # The order of sub-jobs still goes by the priorities of their pods.
+        gang = replace(gang, tasks_by_priority=False)
+    return gang
+
+
+def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
+    """minResources of the job's PodGroup as an array over a snapshot's resources, int64 (r,).
+
+    None if the PodGroup has no minResources, so that nothing holds the job back. Resources that no node has are left
+    out, as in Volcano, which compares only what nodes offer; amounts above `MAX_SUM`, which no cluster has, become
+    `MAX_SUM`.
+    """
+    amounts = gang.extra(VolcanoMemory).min_resources
+    if amounts is None:
+        return None
+    return np.array([min(amounts.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)

@@ -19,9 +19,9 @@ from workbench.policies.nearest import cluster_short, nearest_misses
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling, FillPass, NodeExplainer
+from workbench.policies.volcano.filling import Filling, FillPass, NodeExplainer
 from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.parts.texts import pods_text
 from workbench.policies.volcano.session.queues import QueueHeadroom
 

@@ -14,7 +14,7 @@ from workbench.model.ledger import Ledger
 from workbench.policies.departures import DOCUMENTS
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Request
-from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.parts.scores import topology_scores_1_13
 from workbench.policies.volcano.session.rounds import Rounds
 from workbench.policies.volcano.v1_13.hard_search import HardSearch

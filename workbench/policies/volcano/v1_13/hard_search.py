@@ -22,10 +22,10 @@ from workbench.model.arrays import Ints, Longs
 from workbench.model.explanation import Recorder
 from workbench.model.topology import TOP, Topology
 from workbench.policies.nearest import held_pods
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling, FillPass
+from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.parts.gradients import V1_13, Gradients
 from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.parts.scores import best
 from workbench.policies.volcano.parts.texts import above_text, pods_text, room_for_text, room_text
 

@@ -20,9 +20,9 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling, FillPass, NodeExplainer
+from workbench.policies.volcano.filling import Filling, FillPass, NodeExplainer
 from workbench.policies.volcano.parts.job_parts import JobProgress
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.parts.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.parts.texts import NODES_IN_TURN, pods_text
 from workbench.policies.volcano.session.policy import VolcanoPolicy

@@ -12,16 +12,27 @@ from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.arrays import Floats, Ints, Longs
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.policies.progress import Progress
-from workbench.policies.request import Request
-from workbench.policies.volcano.filling.fill_context import FillContext
+from workbench.policies.request import Assignment, Request
 from workbench.policies.volcano.parts.job_parts import cache_names
-from workbench.policies.volcano.parts.scored_nodes import ScoredNodes, domain_used
-from workbench.policies.volcano.session.enqueue import min_resources
-from workbench.policies.volcano.v1_15.search_query import SearchQuery
+from workbench.policies.volcano.parts.scored_nodes import FillContext, ScoredNodes, domain_used
+from workbench.policies.volcano.session.policy import min_resources
+from workbench.policies.volcano.session.rounds import causes_by_role
+from workbench.policies.volcano.v1_15.search_query import SearchQuery, records_to_keep
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
-__all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
+__all__ = [
+    "assignment_by_search",
+    "before_ready",
+    "compiled_search",
+    "enter_records",
+    "last_fit",
+    "nodes_of_pods",
+    "ranks",
+    "reasons_of",
+    "shapes_of",
+]
 
 
 def compiled_search(
@@ -182,6 +193,41 @@ def nodes_of_pods(asked: SearchQuery, search: TwoLevel) -> Ints:
     node = np.full(asked.request.gang.n_pods, -1, dtype=np.int32)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
+
+
+def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> Assignment:
+    """Make the answer to a gang that a search placed in one call, with the HyperNodes to remember.
+
+    Parameters
+    ----------
+    search : TwoLevel
+        The search after its last round.
+    score : float
+        Sum of the scores of all rounds.
+    """
+    node = nodes_of_pods(asked, search)
+    answer = Assignment(node, reasons_of(asked.request, node, None), score=score, warnings=asked.limits.warnings)
+    if asked.recorded and (record := search.record) != NO_RECORD:
+        enter_records(asked, answer, search.records().tolist(), record)
+    return answer
+
+
+def enter_records(asked: SearchQuery, answer: Assignment, records: list[int], record: int) -> None:
+    """Write the HyperNodes in which the sub-jobs (`records`) and the job (`record`) are allocated into the answer."""
+    answer.record, answer.has_record = record, True
+    answer.records = records_to_keep(asked.request.gang.key, asked.subs.names, records, record, asked.topology)
+
+
+def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
+    """Reasons, by role, why the pods without a node have none; ``node`` has the node of each pod, -1 for none.
+
+    `idle` are the idle resources after the placed pods; None: not computed yet.
+    """
+    if node.min(initial=0) >= 0:
+        return {}
+    found = causes_by_role(request, node, idle)
+    nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
+    return {role: causes or nowhere for role, causes in found.items()}
 
 
 def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints | None:

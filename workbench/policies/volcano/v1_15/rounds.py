@@ -11,20 +11,19 @@ import numpy as np
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level import TwoLevel
-from workbench.model.arrays import Ints, Longs
+from workbench.model.arrays import Longs
 from workbench.model.notice import Notice
 from workbench.policies.request import Assignment, Declined, Request
-from workbench.policies.volcano.filling.fill_context import FillContext
-from workbench.policies.volcano.filling.filling import Filling, FillPass
+from workbench.policies.volcano.filling import Filling, FillPass
+from workbench.policies.volcano.parts.scored_nodes import FillContext
 from workbench.policies.volcano.session.queues import QueueHeadroom
-from workbench.policies.volcano.session.rounds import Rounds, causes_by_role, declined_flat, tell_whole_cluster
-from workbench.policies.volcano.v1_15.compiled_search import nodes_of_pods, shapes_of
+from workbench.policies.volcano.session.rounds import Rounds, declined_flat, tell_whole_cluster
+from workbench.policies.volcano.v1_15.compiled_search import enter_records, nodes_of_pods, reasons_of, shapes_of
 from workbench.policies.volcano.v1_15.queue_caps import QueueCaps
-from workbench.policies.volcano.v1_15.records import records_to_keep
 from workbench.policies.volcano.v1_15.search_misses import declined_by_search
 from workbench.policies.volcano.v1_15.search_query import SearchQuery
 
-__all__ = ["FlatRounds115", "RoundExplainer", "SearchRounds", "Searcher", "assignment_by_search"]
+__all__ = ["FlatRounds115", "RoundExplainer", "SearchRounds", "Searcher"]
 
 
 class RoundExplainer(Protocol):
@@ -94,7 +93,7 @@ class _Rounds115(Rounds):
             return self.declined
         if self._at_once is not None:
             return self._at_once
-        return self._answer(self._asked.on(request), _reasons(request, self.node, idle))
+        return self._answer(self._asked.on(request), reasons_of(request, self.node, idle))
 
     @abstractmethod
     def _answer(self, asked: SearchQuery, reasons: dict[int, tuple[Notice, ...]]) -> Assignment:
@@ -157,7 +156,7 @@ class FlatRounds115(_Rounds115):
     def _answer(self, asked: SearchQuery, reasons: dict[int, tuple[Notice, ...]]) -> Assignment:
         answer = Assignment(self.node, reasons, score=self.score, warnings=asked.limits.warnings)
         if asked.subs.topology[0] and self._record != NO_RECORD:
-            _enter_records(asked, answer, [self._record], self._record)
+            enter_records(asked, answer, [self._record], self._record)
         return answer
 
 
@@ -234,40 +233,5 @@ class SearchRounds(_Rounds115):
     def _answer(self, asked: SearchQuery, reasons: dict[int, tuple[Notice, ...]]) -> Assignment:
         answer = Assignment(self.node, reasons, score=self.score, warnings=asked.limits.warnings)
         if self._search is not None and asked.recorded and self._search.record != NO_RECORD:
-            _enter_records(asked, answer, self._search.records().tolist(), self._search.record)
+            enter_records(asked, answer, self._search.records().tolist(), self._search.record)
         return answer
-
-
-def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> Assignment:
-    """Make the answer to a gang that a search placed in one call, with the HyperNodes to remember.
-
-    Parameters
-    ----------
-    search : TwoLevel
-        The search after its last round.
-    score : float
-        Sum of the scores of all rounds.
-    """
-    node = nodes_of_pods(asked, search)
-    answer = Assignment(node, _reasons(asked.request, node, None), score=score, warnings=asked.limits.warnings)
-    if asked.recorded and (record := search.record) != NO_RECORD:
-        _enter_records(asked, answer, search.records().tolist(), record)
-    return answer
-
-
-def _enter_records(asked: SearchQuery, answer: Assignment, records: list[int], record: int) -> None:
-    """Write the HyperNodes in which the sub-jobs (`records`) and the job (`record`) are allocated into the answer."""
-    answer.record, answer.has_record = record, True
-    answer.records = records_to_keep(asked.request.gang.key, asked.subs.names, records, record, asked.topology)
-
-
-def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """Reasons, by role, why the pods without a node have none; ``node`` has the node of each pod, -1 for none.
-
-    `idle` are the idle resources after the placed pods; None: not computed yet.
-    """
-    found = causes_by_role(request, node, idle)
-    if not found:
-        return found
-    nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
-    return {role: causes or nowhere for role, causes in found.items()}

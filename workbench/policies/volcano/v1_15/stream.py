@@ -29,7 +29,7 @@ from workbench.policies.reasons import cannot_start
 from workbench.policies.request import Assignment, Request
 from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.v1_15.form import form_of
-from workbench.policies.volcano.v1_15.records import records_to_keep
+from workbench.policies.volcano.v1_15.search_query import records_to_keep
 from workbench.policies.volcano.v1_15.splitting import SubJobs
 
 __all__ = ["Prepared", "SearchStream"]

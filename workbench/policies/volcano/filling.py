@@ -16,9 +16,8 @@ from workbench.kernels.dry_run_values import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
 from workbench.model.arrays import Floats, Ints, Longs
 from workbench.policies.request import Request
-from workbench.policies.volcano.filling.fill_context import FillContext
 from workbench.policies.volcano.parts.job_parts import JobProgress, cache_names
-from workbench.policies.volcano.parts.scored_nodes import domain_used
+from workbench.policies.volcano.parts.scored_nodes import FillContext, domain_used
 from workbench.policies.volcano.parts.task_order import runs_of_gang
 
 __all__ = ["FillPass", "Filling", "NodeExplainer"]
