@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.audit.loss import MeetingPlace, meeting_place, node_indices, pairs_beyond
-from workbench.evaluate.whatif.fix import FixReport, advise_session
+from workbench.evaluate.whatif.advice import advise_session
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
@@ -182,7 +183,11 @@ def audit_session(
 
 
 def audit_waiting(
-    gangs: Sequence[Gang], snapshot: ClusterSnapshot, tried: Sequence[bool], policy: Policy
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    tried: Sequence[bool],
+    policy: Policy,
+    tell: Callable[[str], None] | None = None,
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
@@ -193,6 +198,9 @@ def audit_waiting(
     tried : sequence of bool
         Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
         come to it yet, and nothing differs.
+    policy : Policy
+    tell : callable, optional
+        Called with a note about jobs for which nothing was tried (`SessionAdvice.note`), if there are any.
 
     Returns
     -------
@@ -203,6 +211,8 @@ def audit_waiting(
     found = []
     decisions = policy.schedule(gangs, snapshot, recorders)
     advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED)
+    if advice.note and tell is not None:
+        tell(f"{policy.name}: {advice.note}")
     for i, decision in enumerate(decisions):
         told = _told(decision, recorders.get(i), snapshot.topology, {}, policy)
         if isinstance(decision.result, Refusal):
