@@ -307,11 +307,12 @@ def test_never_is_said_only_where_an_empty_cluster_refuses_too(proved: bool, idl
 
 
 def test_jobs_beyond_the_budget_of_a_session_are_counted_in_a_note(scenario, monkeypatch) -> None:
-    """With a tiny budget, the first jobs get their reports and the note counts the others; nobody runs on for long."""
+    """With a tiny budget, the first jobs get their reports and the note counts the others."""
     loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(20)))
     policy = get_policy("volcano-1.13")
     decisions = policy.schedule(loaded.gangs, loaded.snapshot)
-    monkeypatch.setattr(advice, "MOST_WORK", 1)
+    monkeypatch.setattr(advice, "MOST_WORK", 3 * session_work(1, loaded.snapshot.n_nodes))
+    monkeypatch.setattr(advice, "FEWEST_SESSIONS", 0)
     steps: list[tuple[int, int, str]] = []
     found = advise_session(policy, decisions, loaded.snapshot, progress=lambda *step: steps.append(step))
     assert 0 < len(found) < 20 and found.left_out == 20 - len(found)
