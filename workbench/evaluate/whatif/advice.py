@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from workbench.evaluate.switch_sharing import after_session
-from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, Budget, session_work
+from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.edit import CLASSES
-from workbench.evaluate.whatif.fix import FixReport, Question, fix_report
+from workbench.evaluate.whatif.fix import FixReport, JobQuestion, fix_report
 from workbench.evaluate.whatif.trials import EditTrials
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
@@ -147,7 +147,7 @@ class _SessionQuestions:
         self._policy, self._decisions, self._snapshot, self._classes = policy, decisions, snapshot, classes
         self._gangs = [decision.gang for decision in decisions]
         self._session = session_work(len(self._gangs), snapshot.n_nodes)
-        self._budget = Budget(max(MOST_WORK, FEWEST_SESSIONS * self._session))
+        self._budget = TrialBudget(max(MOST_WORK, FEWEST_SESSIONS * self._session))
         self._proves = self._budget.left // max(n_jobs, 1) >= _PROOF_SESSIONS * self._session
         self._after: ClusterSnapshot | None = None
 
@@ -159,11 +159,11 @@ class _SessionQuestions:
         part = self._budget.part(max(share, FEWEST_SESSIONS * self._session))
         trials = EditTrials(self._policy, self._gangs, self._snapshot, key, self._decisions, part)
         if few and share >= FEWEST_SESSIONS * self._session:
-            return Question(self._policy, trials, refusal, self._classes).answer()
+            return JobQuestion(self._policy, trials, refusal, self._classes).answer()
         if self._after is None:
             self._after = after_session(self._snapshot, self._decisions)
         by_itself = self._budget.part(share)
         alone = EditTrials(self._policy, [refusal.gang], self._after, key, None, by_itself)
         if alone.base.placement is not None and self._budget.left < FEWEST_SESSIONS * self._session:
             return None
-        return Question(self._policy, trials, refusal, self._classes, alone, proves=self._proves).answer()
+        return JobQuestion(self._policy, trials, refusal, self._classes, alone, proves=self._proves).answer()

@@ -1,8 +1,8 @@
-"""`Budget`: how much work the trials of edits may do, in nodes times gangs tried."""
+"""`TrialBudget`: how much work the trials of edits may do, in nodes times gangs tried."""
 
 from __future__ import annotations
 
-__all__ = ["FEWEST_SESSIONS", "MOST_WORK", "Budget", "session_work"]
+__all__ = ["FEWEST_SESSIONS", "MOST_WORK", "TrialBudget", "session_work"]
 
 #: Work for the advice of one call, whether it is about one pending job or about all of a session: some seconds.
 MOST_WORK = 6_000_000
@@ -25,14 +25,14 @@ def session_work(n_gangs: int, n_nodes: int) -> int:
     return n_gangs * (n_nodes + _GANG)
 
 
-class Budget:
+class TrialBudget:
     """Work that may still be done.
 
     Parameters
     ----------
     work : int
         As `session_work` counts it.
-    whole : Budget, optional
+    whole : TrialBudget, optional
         The budget of which this is a part; work counts there, too.
 
     Attributes
@@ -41,7 +41,7 @@ class Budget:
         Work that is left; negative where the last question needed more.
     """
 
-    def __init__(self, work: int = MOST_WORK, whole: Budget | None = None) -> None:
+    def __init__(self, work: int = MOST_WORK, whole: TrialBudget | None = None) -> None:
         self.left = work
         self._whole = whole
 
@@ -56,6 +56,6 @@ class Budget:
         if self._whole is not None:
             self._whole.spend(work)
 
-    def part(self, work: int) -> Budget:
+    def part(self, work: int) -> TrialBudget:
         """A budget for one job."""
-        return Budget(work, self)
+        return TrialBudget(work, self)

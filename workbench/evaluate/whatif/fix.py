@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, Budget, session_work
+from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
 from workbench.evaluate.whatif.effect import Effect
@@ -29,7 +29,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
 
-__all__ = ["FixReport", "JobFix", "Question", "fix_report"]
+__all__ = ["FixReport", "JobFix", "JobQuestion", "fix_report"]
 
 #: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
 _SMALL = 16
@@ -233,17 +233,17 @@ def fix_report(
         if name not in CLASSES:
             raise UnknownNameError("class of edits", name, list(CLASSES))
     work = session_work(len(gangs), snapshot.n_nodes)
-    budget = Budget(max(MOST_WORK, FEWEST_SESSIONS * work) if most_runs is None else most_runs * work)
+    budget = TrialBudget(max(MOST_WORK, FEWEST_SESSIONS * work) if most_runs is None else most_runs * work)
     trials = EditTrials(policy, gangs, snapshot, job, decisions, budget)
     refusal = trials.base.decisions[keys.index(job)].result
     if not isinstance(refusal, Refusal):
         raise InputError(
             "nothing to fix", source=f"job {job}", got=f"placed by {policy.name}", expected="a pending job"
         )
-    return Question(policy, trials, refusal, tuple(classes)).answer()
+    return JobQuestion(policy, trials, refusal, tuple(classes)).answer()
 
 
-class Question:
+class JobQuestion:
     """One pending job, and the edits that may be made for it.
 
     Parameters

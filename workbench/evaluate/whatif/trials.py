@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.cancel import check
-from workbench.evaluate.whatif.budget import Budget, session_work
+from workbench.evaluate.whatif.budget import TrialBudget, session_work
 from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
@@ -56,7 +56,7 @@ class EditTrials:
         ``namespace/name`` of the job in question, one of the gangs.
     decisions : sequence of Decision, optional
         The session's decisions without edits, in the order of the gangs; None: the session is run.
-    budget : Budget, optional
+    budget : TrialBudget, optional
         Work that trials may do; `tired` is True afterwards. None: a new one.
 
     Attributes
@@ -74,12 +74,12 @@ class EditTrials:
         snapshot: ClusterSnapshot,
         job: str,
         decisions: Sequence[Decision] | None = None,
-        budget: Budget | None = None,
+        budget: TrialBudget | None = None,
     ) -> None:
         case = EditedSession(tuple(gangs), snapshot, job)
         self._policy = policy
         self._known: dict[frozenset[Edit], EditOutcome] = {}
-        self._budget = Budget() if budget is None else budget
+        self._budget = TrialBudget() if budget is None else budget
         self.work = session_work(len(gangs), snapshot.n_nodes)
         self.base = EditOutcome(case, tuple(policy.schedule(gangs, snapshot) if decisions is None else decisions))
         self._known[frozenset()] = self.base

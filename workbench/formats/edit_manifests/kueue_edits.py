@@ -84,7 +84,7 @@ def _layers(edit: Mapping[str, Any], key: str) -> list[tuple[str, int]]:
     found = [(row.get("level"), row.get("size")) for row in rows]
     if not found or any(type(level) is not str or type(size) is not int for level, size in found):
         raise InputError("wrong type or value", where=key, got=shown(given), expected="a list of levels and sizes")
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _entry(edit: Mapping[str, Any], key: str) -> tuple[str, str]:
