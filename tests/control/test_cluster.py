@@ -103,6 +103,13 @@ def test_containers_see_the_gpus_that_the_annotation_names() -> None:
     assert [each["VC_TASK_INDEX"] for each in environments] == ["0", "1"]
 
 
+def test_an_environment_variable_without_a_name_is_none() -> None:
+    """A store that was written elsewhere may hold one; the API server takes none."""
+    pod = {"metadata": {"name": "p", "namespace": "ml", "uid": "1"}, "spec": {"containers": [{"name": "main"}]}}
+    pod["spec"]["containers"][0]["env"] = [{"value": "lost"}, {"name": "kept", "value": "1"}]
+    assert containers_environment(cluster_with(job()).store, pod) == {"main": {"kept": "1"}}
+
+
 def test_a_failed_pod_restarts_the_job_as_its_policy_says_until_no_try_is_left() -> None:
     failing = task(replicas=1)
     failing["template"] = pod_template(**{"annotations": {"topology-workbench/exit-code": "1"}})

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench
 from tests.profiles import max_examples
 from tests.survival import differences
 from workbench.cluster.assemble import assemble
 from workbench.cluster.changes import added
 from workbench.cluster.observed import observed_gangs
 from workbench.cluster.state import ClusterState
-from workbench.evaluate.audit import audit, by_loss, loss_sentence
+from workbench.evaluate.audit import audit, audit_session, by_loss, loss_sentence
+from workbench.evaluate.audit.loss import meeting_place
 from workbench.model.explanation import Recorder
 from workbench.model.gang import TopologyConstraint
 from workbench.model.placement import Placement
@@ -146,3 +150,45 @@ def test_a_recorder_of_equals_collects_them_and_nothing_else(policy: str, object
         assert list(differences(full.result, short.result)) == []
         assert brief.explanation(short).tied_hypernodes == told.explanation(full).tied_hypernodes
         assert all(one.kind == "domain" and one.kept for one in brief.candidates) and not brief.notes
+
+
+@pytest.mark.parametrize("policy", ["volcano-1.15", "binpack", "gang", "kueue-0.19"])
+def test_a_gang_could_be_closer_only_where_the_others_are_placed_as_well(policy: str) -> None:
+    """Random sessions that a cluster placed at random; the policy is run once more and its placements are counted."""
+    chosen, told_with_loss = get_policy(policy), 0
+    snapshot = workbench.generate_scenario("three-level-tree").snapshot
+    names, topology = snapshot.topology.node_names, snapshot.topology
+    for seed in range(40):
+        choice = random.Random(seed)
+        shapes = [(choice.randint(1, 4), choice.choice((4, 8))) for _ in range(choice.randint(2, 5))]
+        gangs = [workbench.gang(f"g{i}", pods=pods, gpus=gpus) for i, (pods, gpus) in enumerate(shapes)]
+        free, observed = dict.fromkeys(names, 8), {}
+        for at in choice.sample(range(len(gangs)), len(gangs)):
+            pods, gpus = shapes[at]
+            nodes = [name for name in names for _ in range(free[name] // gpus)]
+            taken = choice.sample(nodes, pods) if len(nodes) >= pods else [None] * pods
+            for node in taken:
+                if node is not None:
+                    free[node] -= gpus
+            observed[at] = dict(zip(gangs[at].pod_names(np.arange(pods)), taken, strict=True))
+        audits = audit_session(gangs, snapshot, observed, chosen)
+        decisions = chosen.schedule(gangs, snapshot)
+        got = [one.result.n_placed if isinstance(one.result, Placement) else 0 for one in decisions]
+        had = [sum(node is not None for node in observed[at].values()) for at in range(len(gangs))]
+        free_of_loss = 0
+        for at, told in zip(observed, audits, strict=True):
+            lost = [gangs[i].key for i in range(len(gangs)) if i != at and got[i] < had[i]]
+            assert list(told.loses) == (lost if told.could_be_closer else [])
+            nodes = [topology.node(node) for node in observed[at].values() if node is not None]
+            if told.could_be_closer:
+                assert meeting_place(topology, np.array(nodes, np.int32)) == told.is_in
+                free_of_loss += not lost
+                told_with_loss += bool(lost)
+                assert not lost or not told.difference.startswith("farther apart than necessary")
+        ran = [told for told in audits if told.is_in is not None]
+        count = f"{free_of_loss} of {len(ran)}" if free_of_loss else f"none of {len(ran)}"
+        said = loss_sentence(ran, recorded=True)
+        assert said.startswith(f"{count} recorded placement"), said
+        dear = [told for told in ran if told.could_be_closer and told.loses]
+        assert (f"the policy places {len(dear)} closer, but fewer pods of" in said) == bool(dear), said
+    assert told_with_loss or policy == "kueue-0.19"

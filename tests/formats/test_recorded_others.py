@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
+from tests.cli.conftest import Run
 from tests.cli.test_live_compare import AGREEING
 from tests.conftest import PUBLIC_DATA
 from workbench.formats.recorded_sessions import read_sessions
@@ -103,7 +103,7 @@ def written(path: Path, *records: Any) -> Path:
     return path
 
 
-def test_what_kube_scheduler_did_is_compared_with_its_twin(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_what_kube_scheduler_did_is_compared_with_its_twin(run: Run, tmp_path: Path) -> None:
     bound = {"g-0": "n2", "g-1": "n3", "alone": "n1"}
     result = run("live", "compare", "--recorded", written(tmp_path / "r.json", kube(bound)), "-o", "json")
     assert result.status == 0, result.out
@@ -117,14 +117,14 @@ def test_what_kube_scheduler_did_is_compared_with_its_twin(run: Run, tmp_path: P
     assert {one["policy"] for one in result.json} == {"kube-default"}
 
 
-def test_a_gang_that_it_left_pending_is_a_difference(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_gang_that_it_left_pending_is_a_difference(run: Run, tmp_path: Path) -> None:
     result = run("live", "compare", "--recorded", written(tmp_path / "r.json", kube({"alone": "n1"})), "-o", "json")
     told = {one["job"]: one["difference"] for one in result.json}
     assert result.status == 1
     assert told == {"default/alone": "", "default/g": "2 pods placed, but the cluster placed none"}
 
 
-def test_what_kueue_admitted_is_compared_with_its_twin(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_what_kueue_admitted_is_compared_with_its_twin(run: Run, tmp_path: Path) -> None:
     result = run("live", "compare", "--recorded", written(tmp_path / "r.json", kueue("first")), "-o", "json")
     assert result.status == 0, result.out
     rows = [(one["job"], one["policy"], one["verdict"], one["observed_pods"]) for one in result.json]
@@ -136,7 +136,7 @@ def test_what_kueue_admitted_is_compared_with_its_twin(run: Run, tmp_path: Path)
     assert {one["policy"] for one in result.json} == {"volcano-1.15", "kube-default"}
 
 
-def test_groups_that_are_each_others_parents_end(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_groups_that_are_each_others_parents_end(run: Run, tmp_path: Path) -> None:
     groups = [
         {"kind": "PodGroup", "name": "g", "gang": 2, "parent": "c"},
         {"kind": "CompositePodGroup", "name": "c", "gang": 1, "parent": "d"},
@@ -153,7 +153,7 @@ def test_the_settings_of_a_session_reach_its_twin(tmp_path: Path) -> None:
     assert (session.twin, session.settings) == ("kube-1.37-topology", {"ties": "heap"})
 
 
-def test_a_folder_is_all_its_recordings(run: Run, tmp_path: Path) -> None:  # noqa: F811
+def test_a_folder_is_all_its_recordings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("no recording")
     written(tmp_path / "b.json", kube({"alone": "n1", "g-0": "n2", "g-1": "n3"}))
     written(tmp_path / "c.json", {"id": "s", "input": {"steps": []}, "expected": {"steps": []}})
@@ -166,9 +166,17 @@ def test_a_folder_is_all_its_recordings(run: Run, tmp_path: Path) -> None:  # no
     notes = [line.partition(f"{tmp_path}/")[2] for line in result.err.splitlines()]
     assert notes == [
         "c.json: 1 sequence of single placements by Kueue: no sessions",
-        "c.json: no recorded session",
         "d.json: no recorded session",
     ]
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_placements_that_are_no_sessions_are_named_in_the_error(run: Run, tmp_path: Path, folder: bool) -> None:
+    path = written(tmp_path / "c.json", *[{"id": "s", "input": {"steps": []}, "expected": {"steps": []}}] * 2)
+    result = run("live", "compare", "--recorded", tmp_path if folder else path)
+    said = "2 sequences of single placements by Kueue: no sessions"
+    got = f"c.json: {said}" if folder else said
+    assert result.status == 2 and f"no recorded session (found {got}, expected a line per session" in result.err
 
 
 def broken(folder: Path, name: str) -> Path:
@@ -214,7 +222,7 @@ def broken(folder: Path, name: str) -> Path:
         ("a recording of live watch", "a recording of live watch, no sessions of a scheduler (expected workbench live"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(run: Run, tmp_path: Path, name: str, said: str) -> None:  # noqa: F811
+def test_what_cannot_be_compared_is_one_line(run: Run, tmp_path: Path, name: str, said: str) -> None:
     result = run("live", "compare", "--recorded", broken(tmp_path, name))
     assert (result.status, result.out) == (2, "")
     assert said in result.err and len(result.err.splitlines()) == 1
@@ -223,7 +231,7 @@ def test_what_cannot_be_compared_is_one_line(run: Run, tmp_path: Path, name: str
 @pytest.mark.parametrize(
     "arguments", [("place", "datasets/demo", "--set", "config={}"), ("place", "datasets/demo", "--matrix", "n={}")]
 )
-def test_a_folder_where_a_file_belongs_is_said_so(run: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:  # noqa: F811
+def test_a_folder_where_a_file_belongs_is_said_so(run: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     result = run(*(one.format(tmp_path) for one in arguments))
     assert result.status == 2 and f"{tmp_path}: a folder (expected a file)" in result.err
 
@@ -236,7 +244,7 @@ def test_a_folder_where_a_file_belongs_is_said_so(run: Run, tmp_path: Path, argu
         ("kueue-recorded/cycles.json", {"kueue-0.19"}, 0.96),
     ],
 )
-def test_real_recordings(run: Run, file: str, policies: set[str], least: float) -> None:  # noqa: F811
+def test_real_recordings(run: Run, file: str, policies: set[str], least: float) -> None:
     """Ties that upstream breaks otherwise, retries, and domains above the nodes on which pods do not fit remain."""
     if not (PUBLIC_DATA / file).exists():
         pytest.skip(f"no {PUBLIC_DATA / file}")

@@ -297,6 +297,12 @@ KUBECONFIGS = {
     "a user is a list": {"users": [{"name": "u", "user": ["x"]}]},
     "a user is a text": {"users": [{"name": "u", "user": "x"}]},
     "a cluster is a number": {"clusters": [{"name": "c", "cluster": 5}]},
+    "the current context is a mapping": {"current-context": {"name": TOKEN}},
+    "a context is called by a mapping": {"contexts": [{"name": {"name": TOKEN}}], "current-context": "b"},
+    "the user of a context is a mapping": {
+        "contexts": [{"name": "a", "context": {"cluster": "c", "user": {"token": TOKEN}}}],
+        "users": [{"name": str({"token": TOKEN}), "user": {"exec": {"command": "false"}}}],
+    },
     "the token is a device": {"users": [{"name": "u", "user": {"tokenFile": "/dev/zero"}}]},
 }
 

@@ -11,7 +11,7 @@ from workbench.evaluate.compare import compare
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metrics import measure, measure_run
 from workbench.evaluate.records import decision_record, session_record
-from workbench.evaluate.whatif.fix import advise_session
+from workbench.evaluate.whatif.advice import advise_session
 from workbench.model.placement import Decision, Placement
 from workbench.report.html import placement_html, report_html
 from workbench.report.tables import session_tables

@@ -125,6 +125,9 @@ def compare(
         )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
+    for row in comparison.rows:
+        if row.advice.note:
+            tell(f"note: {row.policy}: {row.advice.note}")
     _show(comparison, scenario, chosen, wanted, by_job, output, out)
     if scenario.refused or not _placed(comparison, wanted):
         raise typer.Exit(1)

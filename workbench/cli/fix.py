@@ -119,12 +119,13 @@ def fix(
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
     written = _written(wanted, pending) if out is not None else ""
     reports = _reports(chosen, scenario, decisions, pending, _classes(order))
+    left_out = len(reports) < len(pending)
     proven = [_proven(report, chosen, loaded, taken) for report in reports]
     tell_gaps(scenario)
     if out is not None:
         _write(proven, written, loaded, out)
     _show(proven, wanted, chosen, loaded, output)
-    if scenario.refused or not all(report.fixes for report in proven):
+    if scenario.refused or left_out or not all(report.fixes for report in proven):
         raise typer.Exit(1)
 
 
@@ -192,16 +193,13 @@ def _classes(order: str) -> list[str]:
 def _reports(
     policy: Policy, scenario: Scenario, decisions: Sequence[Any], pending: Sequence[str], classes: Sequence[str]
 ) -> list[FixReport]:
-    from workbench.evaluate.whatif.fix import fix_report
+    from workbench.evaluate.whatif.advice import advise_session
 
-    found = []
     with progress_bar("looking for fixes of") as step:
-        for done, key in enumerate(pending):
-            if step is not None:
-                step(done, len(pending), key)
-            report = fix_report(policy, scenario.gangs, scenario.snapshot, key, decisions=decisions, classes=classes)
-            found.append(report)
-    return found
+        found = advise_session(policy, decisions, scenario.snapshot, None, jobs=pending, classes=classes, progress=step)
+    if found.note:
+        tell(f"note: {found.note}")
+    return list(found.values())
 
 
 def _edits(fix: JobFix) -> list[dict[str, Any]]:

@@ -271,10 +271,14 @@ def _of_cluster(
                 found.append(({"scheduler": one.scheduler}, told))
         waiting = list(waiting_gangs(state))
         gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
-        answers = [audit_waiting(gangs, state.snapshot, tried, policy) for policy in chosen]
+        answers = [audit_waiting(gangs, state.snapshot, tried, policy, _note) for policy in chosen]
         for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
             found += [({"scheduler": each.scheduler}, told) for told in audits]
     return found, {each.gang.key: each.said for each in waiting}
+
+
+def _note(text: str) -> None:
+    tell(f"note: {text}")
 
 
 def _last_moment(paths: list[str]) -> bytes | None:

@@ -175,9 +175,14 @@ def _tell_departures(policy: Policy, scenario: Scenario) -> None:
 def _advice(
     policy: Policy, scenario: Scenario, decisions: Sequence[Decision], shown: Sequence[Decision]
 ) -> Mapping[str, FixReport]:
-    from workbench.evaluate.whatif.fix import advise_session
+    from workbench.evaluate.whatif.advice import advise_session
 
-    return advise_session(policy, decisions, scenario.snapshot, jobs=[decision.gang.key for decision in shown])
+    keys = [decision.gang.key for decision in shown]
+    with progress_bar("looking for fixes of") as step:
+        found = advise_session(policy, decisions, scenario.snapshot, jobs=keys, progress=step)
+    if found.note:
+        tell(f"note: {found.note}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -336,12 +336,14 @@ def _tell_result(
 def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, FixReport]:
     """Why jobs wait at the end of the run and what would help, by the name in the table of jobs."""
     from workbench.control.waiting import waiting_session
-    from workbench.evaluate.whatif.fix import advise_session
+    from workbench.evaluate.whatif.advice import advise_session
 
     waiting = {f"{row.namespace}/{row.name}" for row in cluster.jobs() if row.waits_for}
     session = waiting_session(cluster)
     decisions = policy.schedule(session.gangs, session.snapshot)
     found = advise_session(policy, decisions, session.snapshot)
+    if found.note:
+        tell(f"note: {found.note}")
     return {row: found[job] for row, job in session.jobs.items() if row in waiting and job in found}
 
 

@@ -185,7 +185,8 @@ def containers_environment(store: ReadStore, pod: Object) -> dict[str, dict[str,
     annotation = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
     found = {}
     for position, container in enumerate(pod["spec"].get("containers") or ()):
-        values = ((one["name"], _value(store, pod, one)) for one in container.get("env") or ())
+        named = (one for one in container.get("env") or () if one.get("name"))
+        values = ((one["name"], _value(store, pod, one)) for one in named)
         variables = {name: value for name, value in values if value is not None}
         devices = {} if annotation is None else container_environment(annotation, position)
         found[container.get("name") or str(position)] = {**variables, **devices}

@@ -22,7 +22,7 @@ from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.evaluate.whatif.fix import MOST_ADVISED, FixReport, advise_session
+from workbench.evaluate.whatif.advice import MOST_ADVISED, SessionAdvice, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
 from workbench.model.deferred import DeferredModule
@@ -76,7 +76,7 @@ class ComparisonRow(Value):
     decision_s : float
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
     error : RowError, optional
-    advice : mapping of str to FixReport
+    advice : SessionAdvice
         What is missing for pending jobs and what would help, by ``namespace/name``; only for the first jobs
         (`most_advised` of `compare`).
     """
@@ -87,7 +87,7 @@ class ComparisonRow(Value):
     metrics: RunMetrics | None
     decision_s: float = field(compare=False)
     error: RowError | None = None
-    advice: Mapping[str, FixReport] = field(default_factory=dict)
+    advice: SessionAdvice = field(default_factory=SessionAdvice)
 
     @property
     def in_turn(self) -> tuple[Decision, ...]:
@@ -367,7 +367,7 @@ def _run(
     except (
         Exception
     ):  # the policy answered what it was asked: that it fails on a cluster that might be takes nothing away
-        advice = {}
+        advice = SessionAdvice()
     return ComparisonRow(name, policy.parameters, decisions, None, seconds, advice=advice)
 
 

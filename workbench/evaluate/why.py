@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.whatif.fix import FixReport, advise
+from workbench.evaluate.whatif.advice import advise
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.placement import Refusal
 from workbench.policies import Policy

@@ -112,24 +112,41 @@ def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterat
     if not files:
         expected = "files *.json or *.jsonl with recorded sessions"
         raise InputError("a folder without recordings", source=str(path), expected=expected)
-    found = False
+    found, sequences = False, 0
     for file in files:
         try:
             for session in _sessions_of(file, told):
                 found = True
                 yield session
-        except NoSession:
-            told.append(f"{file}: no recorded session")
+        except NoSession as error:
+            sequences += error.sequences
+            told.append(f"{file}: {_placements(error.sequences) or 'no recorded session'}")
     if not found:
         names = name_list([file.name for file in files])
-        raise NoSession(source=str(path), got=names, expected=_EXPECTED)
+        raise _no_session(str(path), f"{names}: {_placements(sequences)}" if sequences else names, sequences)
 
 
 class NoSession(InputError):
-    """A file or folder in which nothing is a recorded session."""
+    """A file or folder in which nothing is a recorded session.
 
-    def __init__(self, **about: str) -> None:
-        super().__init__("no recorded session", **about)
+    Attributes
+    ----------
+    sequences : int
+        Sequences of single placements by Kueue that it has instead.
+    """
+
+    sequences: int = 0
+
+
+def _no_session(source: str, got: str | None, sequences: int) -> NoSession:
+    error = NoSession("no recorded session", source=source, got=got, expected=_EXPECTED)
+    error.sequences = sequences
+    return error
+
+
+def _placements(number: int) -> str:
+    """A sentence about records that are no sessions; empty if there are none."""
+    return f"{counted(number, 'sequence')} of single placements by Kueue: no sessions" if number else ""
 
 
 def _sessions_of(path: Path, left_out: list[str]) -> Iterator[RecordedSession]:
@@ -144,10 +161,10 @@ def _sessions_of(path: Path, left_out: list[str]) -> Iterator[RecordedSession]:
         if session is not None:
             found = True
             yield session
-    if placements:
-        left_out.append(f"{source}: {counted(placements, 'sequence')} of single placements by Kueue: no sessions")
     if not found:
-        raise NoSession(source=source, expected=_EXPECTED)
+        raise _no_session(source, _placements(placements) or None, placements)
+    if placements:
+        left_out.append(f"{source}: {_placements(placements)}")
 
 
 def _session(data: dict[str, Any], source: str, where: str) -> RecordedSession | None:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from workbench.evaluate.audit import NOT_TRIED, Audit, by_loss, loss_sentence
 from workbench.model.counted import counted, quoted
+from workbench.model.name_list import name_list
 from workbench.model.topology import place_name
 from workbench.report.cluster_tables import short_name
 from workbench.report.gang_view import constraint_text
@@ -133,7 +134,8 @@ def _loss_rows(rows: Sequence[tuple[Mapping[str, str], Audit]], wide: bool) -> l
         elif told.is_in is not None and could.tier > told.is_in.tier:
             there, beyond = "no closer place", "0"
         else:
-            there, beyond = str(could), f"{told.pairs_beyond} of {told.pairs}" if told.pairs_beyond else "0"
+            less = f", with fewer pods of {name_list(told.loses)}" if told.loses else ""
+            there, beyond = f"{could}{less}", f"{told.pairs_beyond} of {told.pairs}" if told.pairs_beyond else "0"
         places = tuple(one or "-" for one in where.values())
         first, last = (places, ()) if "session" in where else ((), places)
         more = (*last, constraint_text(told.gang.constraint), str(could or "-")) if wide else ()

@@ -15,8 +15,9 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
 from workbench.evaluate.usual_policies import FIELD, USUAL_POLICIES, with_field
+from workbench.evaluate.whatif.advice import advise
 from workbench.evaluate.whatif.edit import EditedSession
-from workbench.evaluate.whatif.fix import FixReport, advise
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.evaluate.why import why
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of

@@ -12,8 +12,11 @@ from tests.cli.conftest import cluster_yaml, job_yaml
 from tests.fabrics import document_tree
 from tests.profiles import blocks
 from workbench.errors import InputError, UnknownNameError
+from workbench.evaluate.whatif import advice
+from workbench.evaluate.whatif.advice import advise_session
+from workbench.evaluate.whatif.budget import session_work
 from workbench.evaluate.whatif.edit import EditedSession
-from workbench.evaluate.whatif.fix import FixReport, advise_session, fix_report
+from workbench.evaluate.whatif.fix import FixReport, fix_report
 from workbench.evaluate.whatif.sentences import cause_text
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, minimum_name
 from workbench.evaluate.whatif.trials import EditTrials
@@ -301,3 +304,32 @@ def test_never_is_said_only_where_an_empty_cluster_refuses_too(proved: bool, idl
     base = EditTrials(get_policy("gang"), [gang], document_tree(), gang.key).base
     found, _ = cause_text((), refusal, None, base, possible=False, proved=proved, idle=idle)
     assert found == cause
+
+
+def test_jobs_beyond_the_budget_of_a_session_are_counted_in_a_note(scenario, monkeypatch) -> None:
+    """With a tiny budget, the first jobs get their reports and the note counts the others."""
+    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(20)))
+    policy = get_policy("volcano-1.13")
+    decisions = policy.schedule(loaded.gangs, loaded.snapshot)
+    monkeypatch.setattr(advice, "MOST_WORK", 3 * session_work(1, loaded.snapshot.n_nodes))
+    monkeypatch.setattr(advice, "FEWEST_SESSIONS", 0)
+    steps: list[tuple[int, int, str]] = []
+    found = advise_session(policy, decisions, loaded.snapshot, progress=lambda *step: steps.append(step))
+    assert 0 < len(found) < 20 and found.left_out == 20 - len(found)
+    assert found.note.startswith(f"advice left out for {20 - len(found)} jobs: ")
+    assert steps[0] == (0, 20, "default/j00") and len(steps) == 20
+    monkeypatch.undo()
+    assert not advise_session(policy, decisions, loaded.snapshot).note
+
+
+def test_the_work_of_advice_has_one_limit_for_a_session_of_many_jobs(scenario, monkeypatch) -> None:
+    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(30)))
+    policy = get_policy("volcano-1.13")
+    decisions = policy.schedule(loaded.gangs, loaded.snapshot)
+    limit = 40 * session_work(len(loaded.gangs), loaded.snapshot.n_nodes)
+    monkeypatch.setattr(advice, "MOST_WORK", limit)
+    done: list[int] = []
+    run = EditTrials._run
+    monkeypatch.setattr(EditTrials, "_run", lambda self, edits: done.append(self.work) or run(self, edits))
+    advise_session(policy, decisions, loaded.snapshot, None)
+    assert 0 < sum(done) < 2 * limit

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.audit.loss import MeetingPlace, meeting_place, node_indices, pairs_beyond
-from workbench.evaluate.whatif.fix import FixReport, advise_session
+from workbench.evaluate.whatif.advice import advise_session
+from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
@@ -32,6 +33,8 @@ __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_session", "audit_wa
 Observed = Mapping[str, str | None]
 #: `Audit.observed_verdict` of a gang of which the cluster does not say that a scheduler has tried it.
 NOT_TRIED = "not tried"
+#: How the difference of a gang begins that the policy places closer.
+_FARTHER = "farther apart than necessary"
 #: Waiting gangs of a cluster for which changes are tried.
 _MOST_ADVISED = 200
 
@@ -64,6 +67,8 @@ class Audit:
     pairs, pairs_beyond : int
         Number of pairs of pods that the cluster placed, and of those whose nodes meet only above the tier of
         `could_be_in`.
+    loses : tuple of str
+        Other gangs of a session, ``namespace/name``, of which the policy places fewer pods than the cluster did.
     reasons : tuple of Notice
         Of a gang that waits in the cluster: why the policy leaves it pending, too.
     advice : FixReport, optional
@@ -83,6 +88,7 @@ class Audit:
     is_in: MeetingPlace | None = None
     could_be_in: MeetingPlace | None = None
     pairs_beyond: int = 0
+    loses: tuple[str, ...] = ()
     reasons: tuple[Notice, ...] = ()
     advice: FixReport | None = None
 
@@ -92,7 +98,7 @@ class Audit:
 
     @property
     def could_be_closer(self) -> bool:
-        """Whether the policy places the gang in a HyperNode of a closer tier than the cluster did."""
+        """Whether the policy places the gang in a HyperNode of a closer tier than the cluster did; see `loses`."""
         return self.is_in is not None and self.could_be_in is not None and self.could_be_in.tier < self.is_in.tier
 
     @property
@@ -116,6 +122,7 @@ class Audit:
             "is_in": None if self.is_in is None else self.is_in.to_dict(),
             "could_be_in": None if self.could_be_in is None else self.could_be_in.to_dict(),
             "could_be_closer": self.could_be_closer,
+            "loses": list(self.loses),
             "pairs": self.pairs,
             "pairs_beyond": self.pairs_beyond,
         }
@@ -178,11 +185,36 @@ def audit_session(
     """
     recorders = _recorders({at: gangs[at] for at in observed})
     decisions = policy.schedule(gangs, snapshot, recorders)
-    return [_told(decisions[at], recorders.get(at), snapshot.topology, observed[at], policy) for at in observed]
+    fewer = [
+        at for at in observed if _n_placed(decisions[at]) < sum(node is not None for node in observed[at].values())
+    ]
+    found = []
+    for at in observed:
+        loses = tuple(sorted((gangs[other].key for other in fewer if other != at), key=str.encode))
+        told = _told(decisions[at], recorders.get(at), snapshot.topology, observed[at], policy)
+        told = replace(told, loses=loses) if told.could_be_closer else told
+        found.append(replace(told, difference=_with_losses(told)))
+    return found
+
+
+def _n_placed(decision: Decision) -> int:
+    return decision.result.n_placed if isinstance(decision.result, Placement) else 0
+
+
+def _with_losses(told: Audit) -> str:
+    """The difference of a gang, with the gangs that the policy leaves out where it places this one closer."""
+    if not told.difference.startswith(_FARTHER) or not told.loses:
+        return told.difference
+    apart = told.difference.removeprefix(_FARTHER)
+    return f"farther apart than by the policy, which places fewer pods of {name_list(told.loses)}{apart}"
 
 
 def audit_waiting(
-    gangs: Sequence[Gang], snapshot: ClusterSnapshot, tried: Sequence[bool], policy: Policy
+    gangs: Sequence[Gang],
+    snapshot: ClusterSnapshot,
+    tried: Sequence[bool],
+    policy: Policy,
+    tell: Callable[[str], None] | None = None,
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
@@ -193,6 +225,9 @@ def audit_waiting(
     tried : sequence of bool
         Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
         come to it yet, and nothing differs.
+    policy : Policy
+    tell : callable, optional
+        Called with a note about jobs for which nothing was tried (`SessionAdvice.note`), if there are any.
 
     Returns
     -------
@@ -203,6 +238,8 @@ def audit_waiting(
     found = []
     decisions = policy.schedule(gangs, snapshot, recorders)
     advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED)
+    if advice.note and tell is not None:
+        tell(f"{policy.name}: {advice.note}")
     for i, decision in enumerate(decisions):
         told = _told(decision, recorders.get(i), snapshot.topology, {}, policy)
         if isinstance(decision.result, Refusal):
@@ -292,7 +329,7 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
     where = f"{here} instead of {there}{equals}"
     if here.tier > there.tier:
-        return f"farther apart than necessary: {where}"
+        return f"{_FARTHER}: {where}"
     if here.tier < there.tier:
         return f"closer than by the policy: {where}"
     return "" if equal_places else f"as close, but not by the policy's rules: {where}"
@@ -330,6 +367,8 @@ def by_loss(audits: Collection[Audit]) -> list[Audit]:
 def loss_sentence(audits: Collection[Audit], *, recorded: bool = False) -> str:
     """How many placed gangs could be closer by one policy, and which, the largest loss first.
 
+    Gangs that a policy places closer only where it places fewer pods of others are counted by themselves.
+
     Parameters
     ----------
     audits : collection of Audit
@@ -337,14 +376,23 @@ def loss_sentence(audits: Collection[Audit], *, recorded: bool = False) -> str:
     recorded : bool
         Whether the gangs were placed in recorded sessions; otherwise they run now.
     """
-    closer = [told for told in by_loss(audits) if told.could_be_closer]
+    closer = [told for told in by_loss(audits) if told.could_be_closer and not told.loses]
+    dear = [told for told in by_loss(audits) if told.could_be_closer and told.loses]
     of = counted(len(audits), "recorded placement" if recorded else "running gang")
     could = "could have been closer" if recorded else "could be closer"
-    if not closer:
-        return f"none of {of} {could}"
+    said = f"{len(closer)} of {of} {could}: {_moves(closer)}" if closer else f"none of {of} {could}"
+    if dear:
+        lost = list(dict.fromkeys(key for told in dear for key in told.loses))
+        which = name_list(lost[:_NAMED]) if len(lost) <= _NAMED else counted(len(lost), "other gang")
+        alone = "" if closer else " without a loss"
+        said += f"{alone}; the policy places {len(dear)} closer, but fewer pods of {which}: {_moves(dear)}"
+    return said
+
+
+def _moves(closer: Sequence[Audit]) -> str:
     moves = [f"{told.gang.key} {_name(told.is_in)} → {_name(told.could_be_in)}" for told in closer[:_NAMED]]
     more = f" and {len(closer) - _NAMED:,} more" if len(closer) > _NAMED else ""
-    return f"{len(closer)} of {of} {could}: {', '.join(moves)}{more}"
+    return f"{', '.join(moves)}{more}"
 
 
 def _name(place: MeetingPlace | None) -> str:

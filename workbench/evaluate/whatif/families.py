@@ -20,7 +20,7 @@ from workbench.evaluate.whatif.job_edits import (
     RaisePriority,
     Tolerate,
 )
-from workbench.evaluate.whatif.kueue_edits import level_edits
+from workbench.evaluate.whatif.kueue_edits import level_edits, slice_edits
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, has_minimum, minimum_name, minimum_of
 from workbench.evaluate.whatif.trials import EditOutcome
@@ -122,7 +122,7 @@ def _tiers(case: EditedSession) -> Iterator[Family]:
 
 
 def _kueue_levels(case: EditedSession) -> Iterator[Family]:
-    return (Several(edits) for edits in level_edits(case))
+    return (Several(edits) for edits in (*level_edits(case), *slice_edits(case)))
 
 
 def _minimums(case: EditedSession) -> Iterator[Family]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.switch_sharing import after_session
+from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit
 from workbench.evaluate.whatif.effect import Effect
@@ -17,7 +17,7 @@ from workbench.evaluate.whatif.holders import Holder, holders
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
 from workbench.evaluate.whatif.sentences import ROOM_KINDS, Rest, cause_text, fix_text, idle_text
-from workbench.evaluate.whatif.smallest import FixSearch
+from workbench.evaluate.whatif.smallest import FixSearch, combinable, is_free
 from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
 from workbench.evaluate.whatif.victims import Victims
 from workbench.model.asked import session_of
@@ -29,20 +29,8 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
 
-__all__ = ["MOST_ADVISED", "FixReport", "JobFix", "advise", "advise_session", "fix_report"]
+__all__ = ["FixReport", "JobFix", "JobQuestion", "fix_report"]
 
-#: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
-MOST_ADVISED = 40
-
-#: Pending jobs for each of which edits are tried in the whole session; of more jobs each is tried by itself first.
-_FEW_JOBS = 8
-#: Pending jobs times gangs of their session up to which the session is run again for each of them.
-_MOST_PROVED = 2_500
-#: Nodes times sessions for one job, sessions at most and at least; one of a small cluster takes a fraction of a
-#: millisecond.
-_WORK, _MOST_RUNS, _FEWEST_RUNS = 120_000, 3_000, 24
-#: Gangs times sessions run for all pending jobs of a session, after which the other jobs get no report.
-_MOST_WORK = 20_000
 #: Nodes up to which the smaller changes of a kind are tried where the largest does not help.
 _SMALL = 16
 #: Running gangs of a larger cluster that are tried although their end promises no room.
@@ -215,7 +203,8 @@ def fix_report(
     classes : sequence of str
         Classes of edits that may be used, the most welcome first (`CLASSES`); others are not considered.
     most_runs : int, optional
-        Sessions to run at most; None: depends on the number of nodes. It limits larger sets and running gangs first.
+        Sessions to run at most; None: depends on the numbers of nodes and gangs. It limits larger sets and running
+        gangs first.
 
     Raises
     ------
@@ -243,18 +232,18 @@ def fix_report(
     for name in classes:
         if name not in CLASSES:
             raise UnknownNameError("class of edits", name, list(CLASSES))
-    if most_runs is None:
-        most_runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS), 60)
-    trials = EditTrials(policy, gangs, snapshot, job, decisions, most_runs)
+    work = session_work(len(gangs), snapshot.n_nodes)
+    budget = TrialBudget(max(MOST_WORK, FEWEST_SESSIONS * work) if most_runs is None else most_runs * work)
+    trials = EditTrials(policy, gangs, snapshot, job, decisions, budget)
     refusal = trials.base.decisions[keys.index(job)].result
     if not isinstance(refusal, Refusal):
         raise InputError(
             "nothing to fix", source=f"job {job}", got=f"placed by {policy.name}", expected="a pending job"
         )
-    return _Question(policy, trials, refusal, tuple(classes)).answer()
+    return JobQuestion(policy, trials, refusal, tuple(classes)).answer()
 
 
-class _Question:
+class JobQuestion:
     """One pending job, and the edits that may be made for it.
 
     Parameters
@@ -331,10 +320,10 @@ class _Question:
         found = search.singles(most)
         sets = list(found)
         if all(self._fix_of_search(edits).costs for edits in found):
-            sets += filter(None, [search.preferred(list(filter(_is_free, self._cheap)))])
+            sets += filter(None, [search.preferred(list(filter(is_free, self._cheap)))])
         if found:
             return sets
-        sets += filter(None, [next(filter(None, map(search.preferred, _together(self._every))), ())])
+        sets += filter(None, [next(filter(None, map(search.preferred, combinable(self._every))), ())])
         if not sets or min(map(len, sets)) > 2:
             further = self._victims.sets(most) if self._victims is not None else ()
             sets += search.pairs(most, further)
@@ -402,109 +391,3 @@ class _Question:
         held = holders(self._trials.base, self._refusal, nearest if of_room else None, named)
         key, name, proved = self._refusal.gang.key, self._policy.name, self._search.proved
         return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held, quoted)
-
-
-def _together(every: Sequence[Family]) -> Iterator[list[Family]]:
-    """Lists of families whose largest changes can be made at once, because none of them undoes another.
-
-    At most one role loses pods, since a job without pods is no job; guarantees of queues are in
-    the second list only, since one beyond the cluster takes room from its own queue.
-    """
-    sizes = [family for family in every if family.loosest.kind == "replicas"]
-    rest = [family for family in every if family.loosest.kind not in ("replicas", "queue-guarantee")]
-    rest = [family for family in rest if family.loosest.kind != "selector" or family.loosest.after is None]
-    shares = [family for family in every if family.loosest.kind == "queue-guarantee"]
-    order = {id(family): i for i, family in enumerate(every)}
-    bases = (rest, [*rest, *shares])
-    for some in (*bases, *([*base, size] for base in bases for size in sizes)):
-        yield sorted(some, key=lambda family: order[id(family)])
-
-
-def _is_free(family: Family) -> bool:
-    """Whether edits of the family cost neither another job's place nor pods of the job in question."""
-    return family.loosest.category != "shrink" and family.loosest.kind not in ("priority", "withdraw")
-
-
-def advise(
-    policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot, decisions: Sequence[Decision], job: str
-) -> FixReport | None:
-    """`fix_report` for a job of a session that was run, with as much effort as a page waits for.
-
-    None if the policy fails on a changed cluster, as one from a notebook may.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy of the session.
-    gangs : sequence of Gang
-        The gangs of the session in its order.
-    snapshot : ClusterSnapshot
-        The cluster when the session began.
-    decisions : sequence of Decision
-        The session's decisions on `gangs`.
-    job : str
-        ``namespace/name`` of the pending job.
-    """
-    try:
-        return fix_report(policy, gangs, snapshot, job, decisions=decisions)
-    except (
-        Exception
-    ):  # the policy answered what it was asked; that it fails on a cluster that might be takes nothing away
-        return None
-
-
-def advise_session(
-    policy: Policy,
-    decisions: Sequence[Decision],
-    snapshot: ClusterSnapshot,
-    most: int = MOST_ADVISED,
-    *,
-    jobs: Collection[str] | None = None,
-) -> dict[str, FixReport]:
-    """Reports on the pending jobs of a scheduling session: why each waits, and the least that would help.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy of the session.
-    decisions : sequence of Decision
-        All decisions of the session, in the order of its gangs.
-    snapshot : ClusterSnapshot
-        The cluster when the session began.
-    most : int
-        Pending jobs to report on at most, the first ones in the order of the decisions. The more there are, the fewer
-        edits are tried for each; of long sessions that must be run again for each, the first few get a report.
-    jobs : collection of str, optional
-        ``namespace/name`` of the jobs in question; None: all.
-
-    Returns
-    -------
-    dict of str to FixReport
-        By the job's ``namespace/name``.
-
-    Notes
-    -----
-    Of more than a few jobs, each is tried by itself after the session, and the first sets of edits that help there are
-    run in the whole session; what does not hold there is not reported. Where jobs are so many that running the session
-    for each takes too long, their fixes are not `verified`, and say so.
-    """
-    refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
-    del refused[most:]
-    spent = 0
-    gangs = [decision.gang for decision in decisions]
-    if len(refused) <= _FEW_JOBS:
-        found = [fix_report(policy, gangs, snapshot, one.gang.key, decisions=decisions) for one in refused]
-        return {report.job: report for report in found}
-    after = after_session(snapshot, decisions)
-    runs = max(min(_WORK // max(snapshot.n_nodes, 1), _MOST_RUNS // len(refused)), _FEWEST_RUNS)
-    found = []
-    proves = len(refused) * len(gangs) <= _MOST_PROVED
-    for refusal in refused:
-        key = refusal.gang.key
-        trials = EditTrials(policy, gangs, snapshot, key, decisions, _FEWEST_RUNS)
-        alone = EditTrials(policy, [refusal.gang], after, key, None, runs)
-        found.append(_Question(policy, trials, refusal, CLASSES, alone, proves=proves).answer())
-        spent += trials.runs * len(gangs)
-        if spent > _MOST_WORK:
-            break
-    return {report.job: report for report in found}

@@ -10,14 +10,14 @@ Each set is then weakened edit by edit as far as the job is still placed, and ed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
 from workbench.evaluate.whatif.family import Family
 from workbench.evaluate.whatif.trials import EditTrials
 
-__all__ = ["FixSearch"]
+__all__ = ["FixSearch", "combinable", "is_free"]
 
 #: Members of a family that are tried one by one where its largest change does not help.
 _FEW = 8
@@ -163,12 +163,13 @@ class FixSearch:
             others = kept[:i] + kept[i + 1 :]
             milder = list(family.milder(self._trials.outcome(kept)))
             low, high = 0, len(milder)
-            while low < high:
+            while low < high and not self._trials.tired:
                 middle = (low + high) // 2
                 if self._trials.works([*others, milder[middle]]):
                     high = middle
                 else:
                     low = middle + 1
+            self.proved = self.proved and low == high
             if high < len(milder):
                 kept[i] = milder[high]
             kept[i] = self._shrunk(family, kept[i], others)
@@ -183,3 +184,24 @@ class FixSearch:
                     edit, smaller = part, True
                     break
         return edit
+
+
+def combinable(every: Sequence[Family]) -> Iterator[list[Family]]:
+    """Lists of families whose largest changes can be made at once, because none of them undoes another.
+
+    At most one role loses pods, since a job without pods is no job; guarantees of queues are in
+    the second list only, since one beyond the cluster takes room from its own queue.
+    """
+    sizes = [family for family in every if family.loosest.kind == "replicas"]
+    rest = [family for family in every if family.loosest.kind not in ("replicas", "queue-guarantee")]
+    rest = [family for family in rest if family.loosest.kind != "selector" or family.loosest.after is None]
+    shares = [family for family in every if family.loosest.kind == "queue-guarantee"]
+    order = {id(family): i for i, family in enumerate(every)}
+    bases = (rest, [*rest, *shares])
+    for some in (*bases, *([*base, size] for base in bases for size in sizes)):
+        yield sorted(some, key=lambda family: order[id(family)])
+
+
+def is_free(family: Family) -> bool:
+    """Whether edits of the family cost neither another job's place nor pods of the job in question."""
+    return family.loosest.category != "shrink" and family.loosest.kind not in ("priority", "withdraw")

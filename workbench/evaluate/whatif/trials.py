@@ -1,4 +1,4 @@
-"""`EditTrials`: runs a session again under edits, remembers the answers, and counts what was tried."""
+"""`EditTrials`: runs a session again under edits, remembers the answers, within a budget of work."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.cancel import check
+from workbench.evaluate.whatif.budget import TrialBudget, session_work
 from workbench.evaluate.whatif.edit import Edit, EditedSession
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
@@ -55,15 +56,15 @@ class EditTrials:
         ``namespace/name`` of the job in question, one of the gangs.
     decisions : sequence of Decision, optional
         The session's decisions without edits, in the order of the gangs; None: the session is run.
-    most : int
-        Sessions to run at most; `tired` is True afterwards.
+    budget : TrialBudget, optional
+        Work that trials may do; `tired` is True afterwards. None: a new one.
 
     Attributes
     ----------
     base : EditOutcome
         The session without edits.
-    runs : int
-        Sessions that were run for edits.
+    work : int
+        Work of one trial, as `session_work` counts it.
     """
 
     def __init__(
@@ -73,20 +74,20 @@ class EditTrials:
         snapshot: ClusterSnapshot,
         job: str,
         decisions: Sequence[Decision] | None = None,
-        most: int = 1_000,
+        budget: TrialBudget | None = None,
     ) -> None:
         case = EditedSession(tuple(gangs), snapshot, job)
         self._policy = policy
         self._known: dict[frozenset[Edit], EditOutcome] = {}
-        self.most = most
-        self.runs = 0
+        self._budget = TrialBudget() if budget is None else budget
+        self.work = session_work(len(gangs), snapshot.n_nodes)
         self.base = EditOutcome(case, tuple(policy.schedule(gangs, snapshot) if decisions is None else decisions))
         self._known[frozenset()] = self.base
 
     @property
     def tired(self) -> bool:
-        """Whether as many sessions were run as are allowed; further questions are still answered."""
-        return self.runs >= self.most
+        """Whether the budget is spent; further questions are still answered."""
+        return self._budget.spent
 
     def outcome(self, edits: Iterable[Edit]) -> EditOutcome:
         """The session under some edits; equal sets of edits are run once."""
@@ -102,7 +103,7 @@ class EditTrials:
 
     def _run(self, edits: frozenset[Edit]) -> EditOutcome:
         check()
-        self.runs += 1
+        self._budget.spend(self.work)
         case = self.base.case
         for edit in sorted(edits, key=lambda one: (one.kind == _LAST, one.kind, one.subject, repr(one))):
             case = edit.apply(case)

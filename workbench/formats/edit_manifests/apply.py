@@ -35,6 +35,7 @@ _OF_PENDING: Mapping[str, Callable[[ManifestSet, JobObjects, Edit], None]] = {
     "selector": pod_edits.change_selector,
     "affinity": pod_edits.drop_affinity,
     "kueue-level": kueue_edits.change_level,
+    "kueue-slices": kueue_edits.change_slices,
 }
 _OF_QUEUES: Mapping[str, Callable[[ManifestSet, str, Edit], None]] = {
     **dict.fromkeys(queue_edits.AMOUNTS, queue_edits.change_amounts),

@@ -92,7 +92,7 @@ class JobObjects:
 
 
 #: Kinds of edits that are made in manifests of top owners.
-OF_OWNERS = frozenset({"replicas", "kueue-level", "toleration", "selector", "affinity"})
+OF_OWNERS = frozenset({"replicas", "kueue-level", "kueue-slices", "toleration", "selector", "affinity"})
 
 
 def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:

@@ -1,7 +1,8 @@
-"""Edits of the annotations by which the pod templates of a pending job request a level of Kueue's topology."""
+"""Edits of the annotations by which pod templates of a pending job request levels and slices of Kueue's topology."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,11 @@ from workbench.errors import InputError
 from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import ManifestSet
 from workbench.formats.edit_manifests.pod_edits import pod_holders
-from workbench.model.kueue_names import PREFERRED, REQUIRED
+from workbench.model.kueue_names import CONSTRAINTS, PREFERRED, REQUIRED, SLICE_REQUIRED, SLICE_SIZE
 from workbench.objects.fields import shown
+from workbench.objects.kueue.annotations import read_layers
 
-__all__ = ["change_level"]
+__all__ = ["change_level", "change_slices"]
 
 _ANNOTATIONS = {"required": REQUIRED, "preferred": PREFERRED}
 
@@ -39,6 +41,50 @@ def change_level(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any
             found = True
     if not found:
         raise InputError("no pod template of the job has this annotation", got=f"{old}: {level}")
+
+
+def change_slices(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any]) -> None:
+    """Give every template and waiting pod that requests some slices of pods other ones.
+
+    Parameters
+    ----------
+    manifests : ManifestSet
+        Changed in place.
+    job : JobObjects
+        The pending job.
+    edit : mapping
+        The keys ``from`` and ``to`` have a list of layers each: mappings with level and size.
+    """
+    old, new = (_layers(edit, key) for key in ("from", "to"))
+    found = False
+    for holder in pod_holders(manifests, job):
+        annotations = (holder.get("metadata") or {}).get("annotations") or {}
+        if CONSTRAINTS in annotations and _written_layers(str(annotations[CONSTRAINTS])) == old:
+            rows = [{"topology": level, "size": size} for level, size in new]
+            annotations[CONSTRAINTS] = json.dumps(rows, separators=(",", ":"))
+        elif [(annotations.get(SLICE_REQUIRED), str(annotations.get(SLICE_SIZE)))] == [(a, str(b)) for a, b in old]:
+            annotations[SLICE_REQUIRED], annotations[SLICE_SIZE] = new[0][0], str(new[0][1])
+        else:
+            continue
+        found = True
+    if not found:
+        raise InputError("no pod template of the job asks for these slices", got=shown(edit.get("from")))
+
+
+def _written_layers(text: str) -> list[tuple[str, int]]:
+    try:
+        return [(layer.level, layer.size) for layer in read_layers(text)]
+    except ValueError:
+        return []
+
+
+def _layers(edit: Mapping[str, Any], key: str) -> list[tuple[str, int]]:
+    given = edit.get(key)
+    rows = given if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given) else []
+    found = [(row.get("level"), row.get("size")) for row in rows]
+    if not found or any(type(level) is not str or type(size) is not int for level, size in found):
+        raise InputError("wrong type or value", where=key, got=shown(given), expected="a list of levels and sizes")
+    return found
 
 
 def _entry(edit: Mapping[str, Any], key: str) -> tuple[str, str]:

@@ -105,11 +105,11 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
     file = os.pathsep.join(map(str, paths))
     written = _in_time(lambda: _merged(kube_config, file), named, timeout_s)
     known = _named(written, "contexts", "context")
-    chosen = context if context is not None else str(written.get("current-context") or "")
+    chosen = context if context is not None else _text(written.get("current-context"))
     if chosen not in known:
         what = f"no context {chosen!r}" if chosen else "no current context"
         raise ClusterError(f"{named}: {what}; contexts: {', '.join(sorted(known)) or 'none'}")
-    user = str(known[chosen].get("user") or "")
+    user = _text(known[chosen].get("user"))
     place = f"{named}: context {chosen}"
     settings = _named(written, "users", "user").get(user, {})
     _check_token_file(settings.get("tokenFile"), paths, f"{place}: tokenFile of user {user}")
@@ -125,7 +125,7 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
     if promised and not found.cert_file and not _in_time(authorization, place, timeout_s):
         raise ClusterError(f"{place}: user {user} has no credentials: its {promised[0]} gave none")
     server = str(found.host).rstrip("/")
-    own_proxy = _named(written, "clusters", "cluster").get(str(known[chosen].get("cluster") or ""), {}).get("proxy-url")
+    own_proxy = _named(written, "clusters", "cluster").get(_text(known[chosen].get("cluster")), {}).get("proxy-url")
     cluster = Cluster(
         context=chosen,
         user=user,
@@ -162,7 +162,7 @@ def contexts(kubeconfig: str | Path | None = None) -> tuple[list[str], str]:
         raise _no_kubeconfig(named)
     written = _in_time(lambda: _merged(kube_config, os.pathsep.join(map(str, paths))), named, _PROMPT_S)
     names = sorted(_named(written, "contexts", "context"), key=str.encode)
-    return names, str(written.get("current-context") or "")
+    return names, _text(written.get("current-context"))
 
 
 def _files(kubeconfig: str | Path | None) -> tuple[str, list[Path]]:
@@ -204,7 +204,12 @@ def _named(written: Mapping[str, Any], key: str, inner: str) -> dict[str, dict[s
     listed = written.get(key)
     plain = [getattr(each, "value", each) for each in listed] if isinstance(listed, list) else []
     entries = [each for each in plain if isinstance(each, dict)]
-    return {str(each.get("name")): _plain(each.get(inner)) for each in entries}
+    return {_text(each.get("name")): _plain(each.get(inner)) for each in entries}
+
+
+def _text(name: Any) -> str:
+    """A name of a kubeconfig; empty for anything but a text, which could hold credentials that errors would quote."""
+    return name if isinstance(name, str) else ""
 
 
 def _plain(settings: Any) -> dict[str, Any]:
