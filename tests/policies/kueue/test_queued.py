@@ -133,6 +133,22 @@ def test_other_nodes_are_looked_for_in_the_cycle_unless_the_gate_is_off(recomput
     assert {each.gang.name for each in found if each.placed} == {"a1", second}
 
 
+def test_every_slice_layer_is_a_level_of_the_flavor() -> None:
+    layers = [{"topology": RACK, "size": 2}, {"topology": "nowhere", "size": 1}]
+    wish = {"required": RACK, "podsetSliceRequiredTopologyConstraints": layers}
+    found = decided(*cluster(queue("team", "8")), job("a", "team", 2, topologyRequest=wish))
+    assert said(found["a"]).endswith('Flavor "gpu" does not contain the requested level')
+
+
+def test_a_group_with_pods_that_request_nothing_never_fits_at_its_turn() -> None:
+    """As in Kueue, whose check at the turn of a workload finds no room for a request of nothing."""
+    wish = {"topologyRequest": {"required": RACK, "podSetGroupName": "g"}}
+    pods, leader = pod_set(2, **wish), pod_set(1, name="leader", **wish)
+    del leader["template"]["spec"]["containers"][0]["resources"]
+    found = decided(*cluster(queue("team", "8")), named(workload(pods, leader, queueName="team"), "a"))
+    assert said(found["a"]) == "Workload no longer fits after processing another workload"
+
+
 def test_an_unknown_queue_is_named() -> None:
     found = decided(*cluster(queue("team", "8")), job("a", "elsewhere", 1))
     assert said(found["a"]) == "LocalQueue default/elsewhere doesn't exist"
