@@ -156,7 +156,7 @@ def test_annotations_of_a_template_are_a_request() -> None:
             kueue_object(
                 "ClusterQueue", {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "f"}]}]}
             ),
-            "other resources than the group covers .found none, expected cpu",
+            "flavors must have the same number of resources as the coveredResources",
         ),
         (
             kueue_object(

@@ -26,6 +26,7 @@ _SETTINGS = {
     "TASBalancedPlacement": "balanced",
     "TASProfileMixed": "profile_mixed",
     "TASRespectNodeAffinityPreferred": "affinity_preferred",
+    "TASRecomputeAssignmentWithinSchedulingCycle": "recompute",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import capped_by_gpus
-from workbench.model.labels import NodeFilter
+from workbench.model.labels import NodeFilter, Toleration
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuQuestions
@@ -103,8 +103,10 @@ class Demand:
         """The array of `feasible`, uint8 (n,), for a kernel; None if every node accepts a pod of the role."""
         return self._mask(role)[1]
 
-    def _mask(self, role: int) -> tuple[Bytes, Bytes | None]:
+    def _mask(self, role: int, added: tuple[Toleration, ...] = ()) -> tuple[Bytes, Bytes | None]:
         condition, n_gpus, lacks = self.gang.roles[role].filter, self.gang.roles[role].n_gpus, bool(self.missing[role])
+        if added:
+            condition = replace(condition, tolerations=(*condition.tolerations, *added))
         key = (condition, n_gpus, lacks)
         found = self._masks.get(key)
         if found is None:
@@ -140,7 +142,9 @@ class Demand:
         """
         return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
 
-    def capacity_of(self, nodes: Ints, role: int, idle: Longs, cap: int) -> Longs:
+    def capacity_of(
+        self, nodes: Ints, role: int, idle: Longs, cap: int, tolerations: tuple[Toleration, ...] = ()
+    ) -> Longs:
         """Number of pods of a role that fit on each of some nodes.
 
         Parameters
@@ -153,12 +157,15 @@ class Demand:
             Idle resources of all nodes of the snapshot.
         cap : int
             Larger counts are given as `cap`.
+        tolerations : tuple of Toleration
+            Those that the pods get beside their own before they are bound.
 
         Returns
         -------
         ndarray of shape (m,), int64
         """
-        return pods_per_node(idle[nodes], self.rows[role], feasible=self.feasible(role)[nodes], cap=cap)
+        feasible, _ = self._mask(role, tolerations)
+        return pods_per_node(idle[nodes], self.rows[role], feasible=feasible[nodes], cap=cap)
 
 
 class Cause(NamedTuple):

@@ -73,6 +73,118 @@ def test_refusals_are_in_the_words_of_the_cluster(data: dict[str, Any], said: st
     assert notes_of(data) == []
 
 
+def quotas(cpu: dict[str, str], **more: Any) -> dict[str, Any]:
+    """A spec with one group of one flavor, which has a quota of cpu."""
+    flavor = {"name": "f", "resources": [{"name": "cpu", "nominalQuota": "4", **cpu}]}
+    return {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}], **more}
+
+
+QUOTA = "spec.resourceGroups[0].flavors[0].resources[0]"
+TAINT = {"key": "a", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "said"),
+    [
+        ("ClusterQueue", quotas({}), ""),
+        ("ClusterQueue", quotas({"borrowingLimit": "2", "lendingLimit": "4"}, cohortName="all"), ""),
+        (
+            "ClusterQueue",
+            quotas({"borrowingLimit": "2"}),
+            f'{QUOTA}.borrowingLimit: Invalid value: "2": must be nil when cohort is empty',
+        ),
+        (
+            "ClusterQueue",
+            quotas({"lendingLimit": "5"}, cohortName="all"),
+            f'{QUOTA}.lendingLimit: Invalid value: "5": must be less than or equal to the nominalQuota',
+        ),
+        (
+            "ClusterQueue",
+            quotas({"nominalQuota": "-1"}),
+            f'{QUOTA}.nominalQuota: Invalid value: "-1": must be greater than or equal to 0',
+        ),
+        (
+            "ClusterQueue",
+            quotas({"name": "memory"}),
+            'Invalid value: "memory": must match the name in coveredResources',
+        ),
+        (
+            "ClusterQueue",
+            {"resourceGroups": quotas({})["resourceGroups"] * 2},
+            'spec.resourceGroups[1].coveredResources[0]: Duplicate value: "cpu"; '
+            'spec.resourceGroups[1].flavors[0].name: Duplicate value: "f"',
+        ),
+        (
+            "ClusterQueue",
+            {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": []}]},
+            "flavors in body should have at least 1 items",
+        ),
+        (
+            "ClusterQueue",
+            quotas({}, preemption={"borrowWithinCohort": {"policy": "LowerPriority"}}),
+            "spec.preemption: Invalid value: reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",
+        ),
+        (
+            "ClusterQueue",
+            quotas({}, preemption={"withinClusterQueue": "Any"}),
+            'withinClusterQueue: Unsupported value: "Any": supported values: "Never", "LowerPriority"',
+        ),
+        ("ClusterQueue", quotas({}, cohortName="A B"), "spec.cohortName in body should match"),
+        ("ClusterQueue", quotas({}, cohortName="a" * 254), "Too long: may not be more than 253 bytes"),
+        (
+            "ClusterQueue",
+            quotas({}, admissionChecksStrategy={"admissionChecks": [{"name": "c", "onFlavors": ["g"]}]}),
+            'admissionChecks[0].onFlavors[0]: Unsupported value: "g": supported values: "f"',
+        ),
+        ("Cohort", quotas({"lendingLimit": "5"}, parentName="all"), ""),
+        ("Cohort", quotas({"lendingLimit": "5"}), 'Invalid value: "5": must be nil when parent is empty'),
+        ("LocalQueue", {"clusterQueue": "one", "stopPolicy": "Hold"}, ""),
+        ("LocalQueue", {"clusterQueue": "one", "stopPolicy": "Wait"}, 'spec.stopPolicy: Unsupported value: "Wait"'),
+        ("AdmissionCheck", {}, "spec.controllerName in body should be at least 1 chars long"),
+        ("ResourceFlavor", {"nodeTaints": [TAINT | {"value": "b"}], "tolerations": [{"operator": "Exists"}]}, ""),
+        ("ResourceFlavor", {"nodeTaints": [TAINT] * 2}, "taints must be unique by key and effect pair"),
+        ("ResourceFlavor", {"nodeTaints": [{"key": "a", "effect": "Never"}]}, "supported taint effect values"),
+        ("ResourceFlavor", {"nodeTaints": [TAINT | {"key": f"a{i}"} for i in range(9)]}, "must have at most 8 items"),
+        ("ResourceFlavor", {"tolerations": [{"operator": "Equal"}]}, "operator must be Exists when 'key' is empty"),
+        ("ResourceFlavor", {"tolerations": [{"key": "a", "operator": "In"}]}, "supported toleration values"),
+        (
+            "ResourceFlavor",
+            {"tolerations": [{"key": "a", "operator": "Exists", "value": "b", "tolerationSeconds": 5}]},
+            "a value must be empty when 'operator' is 'Exists'",
+        ),
+    ],
+)
+def test_queues_that_contradict_themselves_are_refused(kind: str, spec: dict[str, Any], said: str) -> None:
+    verdict = review(kueue_object(kind, spec))
+    assert said in verdict.refusal
+    assert verdict.allowed is (not said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "said"),
+    [
+        (
+            "LocalQueue",
+            {"clusterQueue": "a"},
+            {"clusterQueue": "b"},
+            "spec.clusterQueue: Invalid value: field is immutable",
+        ),
+        ("AdmissionCheck", {"controllerName": "a"}, {"controllerName": "b"}, "field is immutable"),
+        (
+            "ResourceFlavor",
+            {"topologyName": "t", "nodeLabels": {"pool": "a"}},
+            {"topologyName": "t", "nodeLabels": {"pool": "b"}},
+            "nodeLabels are immutable when topologyName is set",
+        ),
+        ("ResourceFlavor", {"nodeLabels": {"pool": "a"}}, {"nodeLabels": {"pool": "b"}}, ""),
+    ],
+)
+def test_changes_of_what_is_immutable(kind: str, before: dict[str, Any], after: dict[str, Any], said: str) -> None:
+    found = kueue_change_findings(kueue_object(kind, before), kueue_object(kind, after))
+    assert said in "; ".join(one.text for one in found)
+    assert bool(found) is bool(said)
+
+
 def test_a_refused_pod_is_not_placed() -> None:
     cluster = ClusterObjects()
     cluster.add(pod(slice_size="4"))

@@ -17,6 +17,7 @@ from tests.objects.admission.test_kueue import RACK, kueue_object, topology
 from tests.objects.test_kueue import HOST, named, pod_set, workload
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.scenario import Scenario
+from workbench.policies import get_policy
 from workbench.simulate import SimulatedJob, Simulation
 
 
@@ -99,6 +100,53 @@ def test_domains_above_the_node_are_filled_by_name() -> None:
     wish = {"required": RACK}
     found = decided(*cluster(queue("team", "8"), levels=(RACK,)), job("a", "team", 3, topologyRequest=wish))
     assert nodes_of(found["a"]) == ["n0", "n0", "n1"]
+
+
+def test_pods_get_the_tolerations_of_their_flavor() -> None:
+    objects = cluster(queue("team", "8"))
+    taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+    for each in objects:
+        if each["kind"] == "Node":
+            each["spec"] = {"taints": [taint]}
+    assert "excluded: taint" in said(decided(*objects, job("a", "team", 2))["a"])
+    flavor = next(each for each in objects if each["kind"] == "ResourceFlavor")
+    flavor["spec"]["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+    assert nodes_of(decided(*objects, job("a", "team", 2))["a"]) == ["n0", "n0"]
+
+
+def test_pods_that_ask_for_none_of_a_resource_get_its_flavor_and_nodes() -> None:
+    found = decided(*cluster(queue("team", "1")), job("a", "team", 4, cpu="0", topologyRequest={"required": RACK}))
+    assert len(nodes_of(found["a"])) == 4
+
+
+@pytest.mark.parametrize(("recompute", "second"), [(True, "b2"), (False, "c1")])
+def test_other_nodes_are_looked_for_in_the_cycle_unless_the_gate_is_off(recompute: bool, second: str) -> None:
+    jobs = [
+        job(name, queue_name, 4, topologyRequest={"required": RACK})
+        for name, queue_name in (("a1", "one"), ("b2", "two"), ("c1", "one"))
+    ]
+    for each, priority in zip(jobs, (9, 0, 5), strict=True):
+        each["spec"]["priority"] = priority
+    scenario = load(*cluster(queue("one", "8"), queue("two", "8")), *jobs)
+    found = workbench.schedule(scenario.gangs, scenario.snapshot, get_policy("kueue-0.19", recompute=recompute))
+    # The heads of the first cycle are a and b, which want the same rack; then c comes before b.
+    assert {each.gang.name for each in found if each.placed} == {"a1", second}
+
+
+def test_every_slice_layer_is_a_level_of_the_flavor() -> None:
+    layers = [{"topology": RACK, "size": 2}, {"topology": "nowhere", "size": 1}]
+    wish = {"required": RACK, "podsetSliceRequiredTopologyConstraints": layers}
+    found = decided(*cluster(queue("team", "8")), job("a", "team", 2, topologyRequest=wish))
+    assert said(found["a"]).endswith('Flavor "gpu" does not contain the requested level')
+
+
+def test_a_group_with_pods_that_request_nothing_never_fits_at_its_turn() -> None:
+    """As in Kueue, whose check at the turn of a workload finds no room for a request of nothing."""
+    wish = {"topologyRequest": {"required": RACK, "podSetGroupName": "g"}}
+    pods, leader = pod_set(2, **wish), pod_set(1, name="leader", **wish)
+    del leader["template"]["spec"]["containers"][0]["resources"]
+    found = decided(*cluster(queue("team", "8")), named(workload(pods, leader, queueName="team"), "a"))
+    assert said(found["a"]) == "Workload no longer fits after processing another workload"
 
 
 def test_an_unknown_queue_is_named() -> None:

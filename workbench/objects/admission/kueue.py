@@ -1,4 +1,4 @@
-"""Admission of Kueue's own objects: Topology, ResourceFlavor and Workload.
+"""Admission of Kueue's own objects: Topology, ResourceFlavor, Workload, and its queues (`kueue_queues`).
 
 Source: Kueue 0.19, the rules in the CustomResourceDefinitions (apis/kueue/v1beta2) and the webhook of Workloads.
 """
@@ -17,6 +17,15 @@ from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
+from workbench.objects.admission.kueue_queues import (
+    admission_check_faults,
+    cluster_queue_faults,
+    cohort_faults,
+    flavor_change_faults,
+    flavor_node_faults,
+    local_queue_faults,
+    schema_fault,
+)
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
@@ -34,7 +43,18 @@ __all__ = [
 ]
 
 #: (API group, kind) of Kueue's objects that are reviewed.
-KUEUE_KINDS = frozenset(("kueue.x-k8s.io", kind) for kind in ("Topology", "ResourceFlavor", "Workload"))
+KUEUE_KINDS = frozenset(
+    ("kueue.x-k8s.io", kind)
+    for kind in (
+        "Topology",
+        "ResourceFlavor",
+        "Workload",
+        "ClusterQueue",
+        "Cohort",
+        "LocalQueue",
+        "AdmissionCheck",
+    )
+)
 
 _MOST_LEVELS, _LONGEST_LEVEL = 16, 316
 _LEVEL = (
@@ -59,6 +79,14 @@ def kueue_findings(data: Mapping[str, Any]) -> list[Fault]:
             return _level_faults(_levels(spec))
         case "ResourceFlavor":
             return _flavor_faults(spec)
+        case "ClusterQueue":
+            return cluster_queue_faults(spec)
+        case "Cohort":
+            return cohort_faults(spec)
+        case "LocalQueue":
+            return local_queue_faults(spec)
+        case "AdmissionCheck":
+            return admission_check_faults(spec)
         case _:
             return _pod_set_faults(spec)
 
@@ -79,11 +107,12 @@ def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -
         was, now = _levels(old), _levels(new)
         if was != now and (was[-1:] != [HOSTNAME_LABEL] or now[-1:] != [HOSTNAME_LABEL]):
             text = f"levels are mutable only when {HOSTNAME_LABEL} is the lowest level both before and after the change"
-            found.append(_schema("spec.levels", text))
+            found.append(schema_fault("spec.levels", text))
     if after.get("kind") == "ResourceFlavor":
-        was_named = get_text(old, "topologyName", "spec")
-        if was_named and get_text(new, "topologyName", "spec") != was_named:
-            found.append(_schema("spec.topologyName", "topologyName is immutable when topologyName is set"))
+        found += flavor_change_faults(old, new)
+    for kind, key in (("LocalQueue", "clusterQueue"), ("AdmissionCheck", "controllerName")):
+        if after.get("kind") == kind and old.get(key) != new.get(key):
+            found.append(schema_fault(f"spec.{key}", "field is immutable"))
     return found
 
 
@@ -150,10 +179,6 @@ def _annotated(owner: TopOwner) -> list[AnnotatedPods]:
     ]
 
 
-def _schema(path: str, text: str) -> Fault:
-    return Fault(path, f"{path}: Invalid value: {text}", by_schema=True)
-
-
 def _levels(spec: Mapping[str, Any]) -> list[str]:
     return [get_text(item, "nodeLabel", path) for path, item in get_maps(spec, "levels", "spec")]
 
@@ -161,27 +186,30 @@ def _levels(spec: Mapping[str, Any]) -> list[str]:
 def _level_faults(levels: list[str]) -> list[Fault]:
     path, found = "spec.levels", []
     if not levels:
-        found.append(_schema(path, f"{path} in body should have at least 1 items"))
+        found.append(schema_fault(path, f"{path} in body should have at least 1 items"))
     if len(levels) > _MOST_LEVELS:
-        found.append(_schema(path, f"must have at most {_MOST_LEVELS} items"))
+        found.append(schema_fault(path, f"must have at most {_MOST_LEVELS} items"))
     for i, level in enumerate(levels):
         where = f"{path}[{i}].nodeLabel"
         if not 1 <= len(level) <= _LONGEST_LEVEL:
-            found.append(_schema(where, f"{where} in body should have 1 to {_LONGEST_LEVEL} characters"))
+            found.append(schema_fault(where, f"{where} in body should have 1 to {_LONGEST_LEVEL} characters"))
         elif re.fullmatch(_LEVEL, level, re.ASCII) is None:
-            found.append(_schema(where, f"{json.dumps(level)}: {where} in body should match '{_LEVEL}'"))
+            found.append(schema_fault(where, f"{json.dumps(level)}: {where} in body should match '{_LEVEL}'"))
         if level in levels[:i]:
-            found.append(_schema(where, f"{json.dumps(level)}: must be unique"))
+            found.append(schema_fault(where, f"{json.dumps(level)}: must be unique"))
     if HOSTNAME_LABEL in levels[:-1]:
         where = f"{path}[{levels.index(HOSTNAME_LABEL)}].nodeLabel"
-        found.append(_schema(where, f"the {HOSTNAME_LABEL} label can only be used at the lowest level of topology"))
+        found.append(
+            schema_fault(where, f"the {HOSTNAME_LABEL} label can only be used at the lowest level of topology")
+        )
     return found
 
 
 def _flavor_faults(spec: Mapping[str, Any]) -> list[Fault]:
+    found = flavor_node_faults(spec)
     if get_text(spec, "topologyName", "spec") and not get_texts(spec, "nodeLabels", "spec"):
-        return [_schema("spec", "at least one nodeLabel is required when topology is set")]
-    return []
+        found.append(schema_fault("spec", "at least one nodeLabel is required when topology is set"))
+    return found
 
 
 def _pod_set_faults(spec: Mapping[str, Any]) -> list[Fault]:
@@ -189,9 +217,9 @@ def _pod_set_faults(spec: Mapping[str, Any]) -> list[Fault]:
     sets = list(get_maps(spec, "podSets", "spec"))
     found = []
     if not sets:
-        found.append(_schema("spec.podSets", "spec.podSets in body should have at least 1 items"))
+        found.append(schema_fault("spec.podSets", "spec.podSets in body should have at least 1 items"))
     if len(sets) > _MOST_POD_SETS:
-        found.append(_schema("spec.podSets", f"must have at most {_MOST_POD_SETS} items"))
+        found.append(schema_fault("spec.podSets", f"must have at most {_MOST_POD_SETS} items"))
     for path, item in sets:
         request, where = get_map(item, "topologyRequest", path), child(path, "topologyRequest")
         level = get_text(request, "podSetSliceRequiredTopology", where)

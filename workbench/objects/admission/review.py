@@ -288,7 +288,7 @@ def _pod_findings(data: Mapping[str, Any]) -> list[Fault]:
 
 
 def _kueue_object(data: Mapping[str, Any]) -> Verdict:
-    read_metadata(data, namespaced=data["kind"] == "Workload")
+    read_metadata(data, namespaced=data["kind"] in ("Workload", "LocalQueue"))
     found = [*kueue_findings(data), *(Fault(*each) for each in _wrong_metadata(data))]
     return Verdict("; ".join(one.text for one in found), findings=tuple(found))
 

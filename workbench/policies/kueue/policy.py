@@ -44,6 +44,11 @@ class KueueParameters:
     affinity_preferred: bool = parameter(
         False, "TASRespectNodeAffinityPreferred: domains by preferred node affinity first", source=_GATES
     )
+    recompute: bool = parameter(
+        True,
+        "TASRecomputeAssignmentWithinSchedulingCycle: look for other nodes where the cycle has given them away",
+        source=_GATES,
+    )
     ladder: bool = parameter(True, "hard up to tier N: require tier 1, then 2, ... N; off: require tier N alone")
 
 
@@ -73,6 +78,7 @@ class Kueue019(NodePolicy):
             TASBalancedPlacement=parameters.balanced,
             TASProfileMixed=parameters.profile_mixed,
             TASRespectNodeAffinityPreferred=parameters.affinity_preferred,
+            TASRecomputeAssignmentWithinSchedulingCycle=parameters.recompute,
         )
 
     @property

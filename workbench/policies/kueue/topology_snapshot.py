@@ -73,12 +73,12 @@ class TopologySnapshot(Working, ABC):
         """Labels and taints of the leaves; None if they are no single nodes."""
 
     def has_level(self, pod_set: PodSet) -> bool:
-        """Whether the pod set requests a topology whose level and slice level the flavor has."""
+        """Whether the pod set requests a topology whose level and slice levels the flavor has."""
         request = pod_set.topology
         named = None if request is None else requested_level(self.leaves.levels, request)
         if request is None or named is None:
             return False
-        return all(level in self.leaves.levels for level in (named, *(layer.level for layer in request.slices[:1])))
+        return all(level in self.leaves.levels for level in (named, *(layer.level for layer in request.slices)))
 
     def free(self, leaf: int) -> dict[str, int]:
         """Free resources of a leaf of the tree, by name."""
@@ -100,11 +100,12 @@ class TopologySnapshot(Working, ABC):
     def fits(self, usages: Sequence[DomainUsage]) -> bool:
         """Whether each of `usages` by itself fits into the free capacity, the number of pods on a node not counted.
 
-        As upstream, which neither adds up what several pod sets take in one domain.
+        As upstream, which does not add up what several pod sets take in one domain, and finds no room for pods that
+        request nothing.
         """
         for usage in usages:
             leaf = self.leaves.leaf_of.get(leaf_id(usage.values))
-            if leaf is None:
+            if leaf is None or not usage.requests:
                 return False
             for name, amount in usage.requests.items():
                 column = self._columns.get(name)

@@ -10,6 +10,7 @@ from workbench.cancel import check
 from workbench.model.counted import counted
 from workbench.model.kueue_queues import PodSetAdmission, WorkloadAdmission
 from workbench.model.kueue_request import KueueRequest
+from workbench.model.labels import Toleration
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED
 from workbench.policies.kueue.messages import broken_slices
@@ -69,19 +70,23 @@ class PodNodes:
 
     def _nodes(self, role: int, admitted: PodSetAdmission) -> list[int]:
         """Nodes of the admitted pods of a role, in the order of their ranks."""
+        # Kueue gives the pods the tolerations of their flavors when it admits them.
+        known = self._read.cluster.flavors
+        tolerations = tuple(each for name in sorted(set(admitted.flavors.values())) for each in known[name].tolerations)
         if admitted.assignment is None:
-            return self._fill(role, self._read.nodes_by_domain(admitted.flavors.values(), ())[()], admitted.count)
+            every = self._read.nodes_by_domain(admitted.flavors.values(), ())[()]
+            return self._fill(role, every, admitted.count, tolerations)
         of_domain = self._read.nodes_by_domain(admitted.flavors.values(), admitted.assignment.levels)
         nodes = list[int]()
         for values, count in admitted.assignment.domains:
-            nodes += self._fill(role, of_domain.get(values, ()), count)
+            nodes += self._fill(role, of_domain.get(values, ()), count, tolerations)
         return nodes
 
-    def _fill(self, role: int, nodes: Sequence[int], count: int) -> list[int]:
+    def _fill(self, role: int, nodes: Sequence[int], count: int, tolerations: tuple[Toleration, ...]) -> list[int]:
         """As many pods of a role as fit on nodes, one node after the other."""
         demand, found = self._request.demand, list[int]()
         if nodes:
-            room = demand.capacity_of(np.array(nodes, dtype=np.int32), role, self._idle, count).tolist()
+            room = demand.capacity_of(np.array(nodes, dtype=np.int32), role, self._idle, count, tolerations).tolist()
             for node, most in zip(nodes, room, strict=True):
                 taken = min(most, count - len(found))
                 found += [node] * taken

@@ -106,7 +106,7 @@ class QueuedCluster:
         found = PodSet(
             role.name,
             role.count,
-            {name: amount for name, amount in role.requests.items() if amount},
+            dict(role.requests),
             asked.topology or self._by_tier(gang),
             selector,
             role.filter.tolerations,
