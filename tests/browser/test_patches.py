@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CELL = """
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.comparison_view import picture_after
 from workbench.widgets.job_text import job_yaml
 from workbench.widgets.workbench import Workbench

@@ -30,7 +30,8 @@ from workbench.policies.parameters import NoParameters
 from workbench.policies.volcano.session.session import VolcanoScheduler
 from workbench.report.png import to_png
 from workbench.report.side_by_side import comparison_svg
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets import comparer as comparer_module
 from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer

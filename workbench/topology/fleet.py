@@ -20,7 +20,8 @@ from workbench.model.resources import quantity_text, request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
-from workbench.topology.generate import GIB, Fabric, JobShape, Manifest, NodeShape
+from workbench.topology.generate import GIB, Fabric, Manifest, NodeShape
+from workbench.topology.job_shape import JobShape
 
 __all__ = ["BusyFabric", "RunningGang", "fleet"]
 
