@@ -23,8 +23,7 @@ from workbench.model.gpu_shares import (
     gpu_width,
     shared_words,
 )
-from workbench.model.pod_counts import PodCounts, PodKind
-from workbench.model.pod_labels import pod_labels
+from workbench.model.pod_counts import PodCounts, PodKind, pod_labels
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working

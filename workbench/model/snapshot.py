@@ -15,7 +15,7 @@ from workbench.model.extras import AscendWish, Extra, KoordinatorWish, extras_of
 from workbench.model.gpu_shares import add_shares, gpu_width, shares_of_mask, words_of_mask
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement
-from workbench.model.pod_labels import pod_labels
+from workbench.model.pod_counts import pod_labels
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.switches import SwitchTable

@@ -14,11 +14,11 @@ from workbench.jobs.hyper_job.gangs import waiting_jobs
 from workbench.model.extras import AscendWish, FormerPod, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.gpu_shares import words_of_mask
+from workbench.model.number_text import whole_number
 from workbench.model.placement import UNPLACED, Placement
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS, mark_of
-from workbench.model.whole_number import whole_number
 
 __all__ = ["after_fault", "can_go_on", "former_pods", "missing_pods", "placement_of_running", "with_pods_placed_again"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from workbench.errors import InputError
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.node import Node
 

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.gpu_annotation import GPU_ANNOTATION, gpu_annotation
-from workbench.model.pod_labels import ROLE_LABEL
+from workbench.model.pod_counts import ROLE_LABEL
 from workbench.model.resources import quantity_text, request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue

@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
-from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
+from workbench.evaluate.policy_choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.usual_policies import FIELD, USUAL_POLICIES, with_field
 from workbench.formats.manifest_text import line_of
 from workbench.formats.scheduler_conf import parse_config
@@ -32,10 +32,9 @@ from workbench.widgets.job_text import gangs_of, job_yaml, with_file
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.own_steps import OwnSteps
 from workbench.widgets.panel import STATIC, Panel
-from workbench.widgets.progress import WorkProgress
 from workbench.widgets.repeat_command import repeat_command
 from workbench.widgets.tried_fix import ClusterSteps, fix_record, try_fix
-from workbench.widgets.worker import Worker
+from workbench.widgets.worker import Worker, WorkProgress
 
 __all__ = ["PlacementComparer"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.errors import InputError
-from workbench.evaluate.choices import make_policy
 from workbench.evaluate.compare import Comparison
+from workbench.evaluate.policy_choices import make_policy
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.advice import advise
 from workbench.evaluate.whatif.fix import FixReport
