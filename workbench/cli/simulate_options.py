@@ -92,13 +92,7 @@ class ArrivalOptions:
             raise InputError("only used with --load", source="--arrivals", got="no --load", expected="--load beside it")
 
     def drawn(self, jobs: list[SimulatedJob], snapshot: ClusterSnapshot) -> list[SimulatedJob]:
-        """The jobs with new times of arrival, or as they are without ``--load``.
-
-        Parameters
-        ----------
-        jobs : list of SimulatedJob
-        snapshot : ClusterSnapshot
-        """
+        """The jobs with new times of arrival, or as they are without ``--load``."""
         if self.load is None:
             return jobs
         import numpy as np
@@ -135,8 +129,6 @@ class FaultOptions:
 
         Parameters
         ----------
-        jobs : sequence of SimulatedJob
-        snapshot : ClusterSnapshot
         until : float, optional
             Value of ``--until``; None: twice the time that the jobs may take.
         network : Network, optional

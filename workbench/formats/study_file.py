@@ -141,7 +141,6 @@ class StudyFile:
         Empty: none was named.
     faults : mapping of str to float, optional
         Rates that differ from the usual ones; None: no faults.
-    restart_s, until_s : float, optional
     restarts, retry : str
         Empty: none was named.
     baseline : str

@@ -102,7 +102,6 @@ class Membership:
         Pods by ``Kind namespace/name`` of the top owner.
     alone : list of Pod
         Pods without an owner.
-    pod_group_of_job : dict of str to PodGroup
     """
 
     of_job: dict[str, list[Pod]] = field(default_factory=dict)

@@ -113,7 +113,6 @@ class ClusterFacts(Value, Displayed, Tabular):
         The distinct bandwidth matrices of the nodes.
     node_matrix : ndarray of shape (n,), int32
         Index in `matrices` of each node's matrix, `NO_MATRIX` (-1) for none.
-    queues : mapping of str to Queue
     records : mapping of str to str
         HyperNodes that the scheduler recorded for gangs it placed (`Placement.records`); empty after its restart.
     gaps : tuple of Notice

@@ -193,7 +193,6 @@ class SubGroup:
     ----------
     pods : tuple of int
         Positions in the gang of the sub-group's pending pods.
-    constraint : TopologyConstraint, optional
     min_available : int
         Pods that the sub-group needs; its running and succeeded pods count.
     exclusive_domain : bool

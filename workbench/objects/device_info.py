@@ -62,7 +62,6 @@ class FaultyNpus(NamedTuple):
 
     Attributes
     ----------
-    unhealthy : frozenset of int
     network_unhealthy : frozenset of int
         NPUs that cannot reach other nodes; an NPU that is unhealthy itself is in the other set only.
     unknown : int

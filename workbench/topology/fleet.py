@@ -64,7 +64,6 @@ class RunningGang:
 
     Attributes
     ----------
-    name, queue : str
     nodes : sequence of int
         Index of each pod's node, in the order of the pods' numbers.
     gpu_mask : int
@@ -88,7 +87,6 @@ class BusyFabric(Fabric):
 
     Parameters
     ----------
-    queues : sequence of Queue
     running : sequence of RunningGang
         Names that rise in byte order.
 

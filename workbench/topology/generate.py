@@ -44,11 +44,8 @@ class NodeShape:
     ----------
     cpu : int
         CPU cores.
-    memory_gib : int
-    pods : int
     devices : mapping of str to int
         Extended resources; those that count GPUs or NPUs make the node's devices 0 … count - 1.
-    labels : mapping of str to str
     """
 
     cpu: int = 96
@@ -93,7 +90,6 @@ class Fabric:
         Number of the first node.
     tier_names : sequence of str, optional
         ``tierName`` of each tier (Volcano 1.14 and later).
-    shape : NodeShape
     matrix : BandwidthMatrix, optional
         GPU links of every node.
 

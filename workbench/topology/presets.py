@@ -46,7 +46,6 @@ class Preset:
 
     Attributes
     ----------
-    parameters : mapping of str to Parameter
     plan : callable
         Function that takes the parameters by name and returns the fabric and the jobs on it.
     """

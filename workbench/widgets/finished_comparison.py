@@ -39,7 +39,6 @@ class FinishedComparison:
     ----------
     number : int
         Number of the result, which the page knows.
-    comparison : Comparison
     ran : sequence of (str, mapping)
         Name and parameters of the policy of each row.
     plan : DrawingPlan

@@ -36,7 +36,6 @@ class KueueWorkload(GangRequest, ClusterPart):
 
     Attributes
     ----------
-    metadata : Metadata
     templates : tuple of PodTemplate
         Of the pod sets, in their order.
     queued : QueuedWorkload
