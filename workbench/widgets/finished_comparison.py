@@ -10,8 +10,8 @@ from workbench.cancel import check
 from workbench.errors import InputError
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.policy_choices import make_policy
-from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.advice import advise
+from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport
 from workbench.evaluate.why import why
 from workbench.model.explanation import Explanation, Recorder
