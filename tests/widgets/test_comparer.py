@@ -32,7 +32,7 @@ from workbench.report.png import to_png
 from workbench.report.side_by_side import comparison_svg
 from workbench.topology.generate import Fabric
 from workbench.topology.job_shape import JobShape, scenario_of
-from workbench.widgets import finished_comparison, progress
+from workbench.widgets import finished_comparison, worker
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import comparison_view, differences_view, picture_after
 
@@ -343,7 +343,7 @@ def test_a_policy_that_raises_harms_nothing_else(comparer, said):
 
 
 def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
-    monkeypatch.setattr(progress, "_UNTOLD_S", 0.0)
+    monkeypatch.setattr(worker, "_UNTOLD_S", 0.0)
     here, go_on, heard = threading.Event(), threading.Event(), threading.Event()
     known = {"total": 2, "done": 1, "policy": "waits"}
 
@@ -367,7 +367,7 @@ def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
 
 
 def test_a_run_that_is_over_at_once_says_nothing_but_its_result(comparer, said, monkeypatch):
-    monkeypatch.setattr(progress, "_UNTOLD_S", 600.0)
+    monkeypatch.setattr(worker, "_UNTOLD_S", 600.0)
     ask(comparer, "state")
     comparer.wait()
     assert [m["type"] for m in said] == ["result"]
