@@ -40,7 +40,8 @@ EDITS = 40
 
 _CELL = f"""
 import workbench
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.workbench import Workbench
 cluster = {FABRIC}

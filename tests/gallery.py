@@ -38,7 +38,8 @@ import os
 os.chdir({str(ROOT)!r})
 
 import workbench as wb
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader

@@ -105,7 +105,7 @@ def test_a_planted_import_that_climbs_is_found(importer: str, imported: str, wan
 
 def test_a_deferred_import_is_an_import() -> None:
     (line,) = graph().get_import_details(
-        importer="workbench.policies.registry", imported="workbench.policies.kueue.queued.scheduler"
+        importer="workbench.policies.built_in", imported="workbench.policies.kueue.queued.scheduler"
     )
     assert "KueueScheduler" in line["line_contents"]
 

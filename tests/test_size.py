@@ -11,10 +11,10 @@ CEILINGS = {
     "lines of code": 84_500,
     "lines of docstrings": 33_700,
     "files of at most 60 lines": 127,
-    "files above 400 lines": 20,
-    "files above 600 lines": 2,
+    "files above 400 lines": 12,
+    "files above 600 lines": 0,
     "lines of the longest function": 80,
-    "import circles": 1,
+    "import circles": 0,
     "pairs of folders that import each other": 0,
 }
 

@@ -25,7 +25,8 @@ def last_nodes(gang, ledger):
 
 
 LARGE = """
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 fabric = Fabric({sizes})
 scenario = scenario_of(fabric, [JobShape("train", fabric.n_nodes // 4, mode="soft")])
 PlacementComparer(scenario, ["gang", "spread", "binpack"])

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CELL = """
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.comparison_view import picture_after
-from workbench.widgets.job_form import job_yaml
+from workbench.widgets.job_text import job_yaml
 from workbench.widgets.workbench import Workbench
 jobs = [JobShape("train", 9, mode="soft"), JobShape("tune", 4, mode="hard", highest_tier=2)]
 bench = Workbench(scenario_of(Fabric((4, 3, 2)), jobs), ["volcano-1.13", "spread"])

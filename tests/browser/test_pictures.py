@@ -11,7 +11,8 @@ pytestmark = pytest.mark.browser
 CELL = f"""
 import os
 import workbench
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.comparer import PlacementComparer
 
 os.chdir({str(ROOT)!r})

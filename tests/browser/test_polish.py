@@ -9,7 +9,8 @@ from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, Server, open_notebook
 pytestmark = pytest.mark.browser
 
 CELL = """
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.workbench import Workbench
 jobs = [JobShape("train", 40, mode="hard", highest_tier=1)]
 bench = Workbench(scenario_of(Fabric((4, 3)), jobs), ["volcano-1.15", "binpack"])

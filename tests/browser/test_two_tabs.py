@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CELL = """
-from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.widgets.workbench import Workbench
 bench = Workbench(scenario_of(Fabric((4, 3)), [JobShape("train", 4)]), ["gang"])
 bench

@@ -18,7 +18,7 @@ from tests.objects.pod_specs import EVERY_RULE
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import save
 from workbench.formats.snapshot_record import snapshot_text
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
 from workbench.model.extras import GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.kueue import Flavor, PodSet, PreferredTerm, SliceLayer, TopologyAssignment, TopologyRequest
@@ -39,7 +39,6 @@ from workbench.model.notice import Notice
 from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
-from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import SwitchStates, SwitchTable
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from workbench.errors import InputError
-from workbench.evaluate.choices import make_policy
+from workbench.evaluate.policy_choices import make_policy
 from workbench.live import LiveSnapshot
 from workbench.live.kubernetes.anonymous import anonymized
 from workbench.live.kubernetes.pseudonyms import Pseudonyms

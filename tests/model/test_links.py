@@ -5,9 +5,8 @@ import pytest
 
 from tests.machines import koordinator_matrix_a
 from workbench.errors import InputError
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
 from workbench.model.links import class_speeds_gb_s, link_class_table, pairs_text, suspicious_links
-from workbench.model.suspicious_links import SuspiciousLinks
 
 
 def test_classes_have_ranges_and_the_noise_inside():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.jobs.create_pod import create_pod
 from workbench.model.gang import Gang, Role
-from workbench.model.pod_labels import pod_labels
+from workbench.model.pod_counts import pod_labels
 
 
 def test_a_job_s_pods_have_the_labels_of_its_controller() -> None:

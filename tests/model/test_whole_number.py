@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 
 @pytest.mark.parametrize(("text", "want"), [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1)])

@@ -7,7 +7,8 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.topology.generate import Fabric, JobShape, NodeShape, scenario_of
+from workbench.topology.generate import Fabric, NodeShape
+from workbench.topology.job_shape import JobShape, scenario_of
 
 #   tier 3                 s6
 #   tier 2         s4              s5

@@ -41,7 +41,7 @@ CHANGES = {
             '    ("toy.example", "RackClaim"): ("requests", read_rack_claim),\n',
         ),
     ],
-    "workbench/policies/registry.py": [
+    "workbench/policies/built_in.py": [
         (
             '        f"{_VOLCANO} 1.13, allocate action",\n        _VOLCANO_SCHEDULER,\n    ),\n',
             '    Entry(\n        "rack-claims",\n        "node",\n'

@@ -16,8 +16,8 @@ import pytest
 import workbench
 from tests.widgets.page import ask, refused
 from workbench.cli import main
-from workbench.evaluate.choices import make_policy
 from workbench.evaluate.differences import differences
+from workbench.evaluate.policy_choices import make_policy
 from workbench.evaluate.usual_policies import FIELD
 from workbench.evaluate.whatif import fix
 from workbench.formats.scheduler_conf import load_config
@@ -30,9 +30,9 @@ from workbench.policies.parameters import NoParameters
 from workbench.policies.volcano.session.session import VolcanoScheduler
 from workbench.report.png import to_png
 from workbench.report.side_by_side import comparison_svg
-from workbench.topology.generate import Fabric, JobShape, scenario_of
-from workbench.widgets import comparer as comparer_module
-from workbench.widgets import progress
+from workbench.topology.generate import Fabric
+from workbench.topology.job_shape import JobShape, scenario_of
+from workbench.widgets import finished_comparison, worker
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import comparison_view, differences_view, picture_after
 
@@ -226,7 +226,7 @@ def too_big(comparer, pods=8):
 def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer, said, monkeypatch):
     advised = []
     monkeypatch.setattr(
-        comparer_module, "advise", lambda *arguments: advised.append(arguments) or fix.advise(*arguments)
+        finished_comparison, "advise", lambda *arguments: advised.append(arguments) or fix.advise(*arguments)
     )
     too_big(comparer, pods=2)
     row = comparer.comparison.rows[0]
@@ -269,7 +269,7 @@ def test_a_policy_that_fails_on_a_changed_cluster_still_has_its_reasons(comparer
         return "not today"
 
     # What `advise` answers if the policy fails where it is run again.
-    monkeypatch.setattr(comparer_module, "advise", lambda *arguments: None)
+    monkeypatch.setattr(finished_comparison, "advise", lambda *arguments: None)
     ask(comparer, "choose", chosen=[{"name": "once"}])
     comparer.wait()
     answer = ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)
@@ -343,7 +343,7 @@ def test_a_policy_that_raises_harms_nothing_else(comparer, said):
 
 
 def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
-    monkeypatch.setattr(progress, "_UNTOLD_S", 0.0)
+    monkeypatch.setattr(worker, "_UNTOLD_S", 0.0)
     here, go_on, heard = threading.Event(), threading.Event(), threading.Event()
     known = {"total": 2, "done": 1, "policy": "waits"}
 
@@ -367,7 +367,7 @@ def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
 
 
 def test_a_run_that_is_over_at_once_says_nothing_but_its_result(comparer, said, monkeypatch):
-    monkeypatch.setattr(progress, "_UNTOLD_S", 600.0)
+    monkeypatch.setattr(worker, "_UNTOLD_S", 600.0)
     ask(comparer, "state")
     comparer.wait()
     assert [m["type"] for m in said] == ["result"]

@@ -23,7 +23,7 @@ DEMO = "\n---\n".join(Path(f"datasets/demo/{name}.yaml").read_text() for name in
 def gate(monkeypatch, patient):
     """No file is fast, and none is read to its end before the gate is opened."""
     gate = threading.Event()
-    first = workbench.formats.load.read_manifests
+    first = workbench.formats.read_files.read_manifests
 
     def slowly(*args, **named):
         read = first(*args, **named)
@@ -31,7 +31,7 @@ def gate(monkeypatch, patient):
             reached("Node objects", 12_000)
         return read
 
-    monkeypatch.setattr("workbench.formats.load.read_manifests", slowly)
+    monkeypatch.setattr("workbench.formats.read_files.read_manifests", slowly)
     monkeypatch.setattr(loading, "_PROMPT_S", 0.02)
     monkeypatch.setattr(loading, "_PAUSE_S", 0)
     yield gate

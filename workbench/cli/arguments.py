@@ -13,7 +13,7 @@ from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.usual_policies import with_field
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.manifests import Document

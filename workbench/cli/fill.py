@@ -12,7 +12,7 @@ from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import CurveOutput, Out, SharedSettings
 from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, progress_bar
 from workbench.errors import InputError
-from workbench.model.whole_number import number_range
+from workbench.model.number_text import number_range
 
 if TYPE_CHECKING:
     from workbench.model.pod_trace import PodTrace

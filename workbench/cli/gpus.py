@@ -16,7 +16,7 @@ from workbench.cli.options import ShowOutput
 from workbench.cli.output import DATA, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading

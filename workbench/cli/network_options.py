@@ -11,7 +11,7 @@ from workbench.cli.arguments import finite_number, key_values, tier_speeds
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Phases, Routes, TierSpeeds
 from workbench.errors import InputError
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 if TYPE_CHECKING:
     from workbench.evaluate.contention import Network, TrainingStep

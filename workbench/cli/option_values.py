@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_type_hints
 import typer
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 __all__ = ["OptionError", "grouped", "one_of", "seconds", "whole"]
 

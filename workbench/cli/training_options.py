@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import finite_number, key_values, tier_speeds
 from workbench.errors import InputError, close_names
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 if TYPE_CHECKING:
     from workbench.evaluate.cost.calibration import Calibration

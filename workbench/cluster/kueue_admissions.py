@@ -20,7 +20,6 @@ def admissions_of(objects: ClusterObjects, keys: Iterable[str], pods: Iterable[P
 
     Parameters
     ----------
-    objects : ClusterObjects
     keys : iterable of str
         Keys of the gangs, or of the objects that own their pods.
     pods : iterable of Pod
@@ -59,7 +58,6 @@ def assigned_nodes(gang: Gang, workloads: Iterable[KueueWorkload], objects: Clus
     ----------
     gang : Gang
         Its roles have the names of the pod sets.
-    workloads : iterable of KueueWorkload
     objects : ClusterObjects
         The Nodes, which are named by their label of the host.
 

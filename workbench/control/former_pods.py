@@ -9,9 +9,9 @@ from workbench.control.kinds import Ref
 from workbench.control.store import Object
 from workbench.model.extras import AscendWish, FormerPod
 from workbench.model.gang import Gang
+from workbench.model.number_text import whole_number
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import IS_HEALTHY, RANK_ANNOTATION, mark_of
-from workbench.model.whole_number import whole_number
 
 __all__ = ["FormerPods"]
 

@@ -28,7 +28,6 @@ def owner_rows(store: ReadStore, topology: Topology, pods_of: _PodsOf) -> list[J
 
     Parameters
     ----------
-    store : ReadStore
     topology : Topology
         As for `workbench.control.views.job_rows`.
     pods_of : callable

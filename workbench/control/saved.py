@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import orjson
 
 from workbench.control.event_log import LogLine
+from workbench.control.job_requests import DelayedAction
 from workbench.control.kinds import Ref, check_stored, key_of
-from workbench.control.reconcilers.jobs import DelayedAction
 from workbench.control.store import Object
 from workbench.errors import InputError
 from workbench.formats.file_bytes import read_bytes

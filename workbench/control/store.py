@@ -6,13 +6,13 @@ stores keep this contract: `workbench.control.memory_store.MemoryStore`, and a r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workbench.control.kinds import Ref, key_of
 from workbench.errors import ClusterError
 
-__all__ = ["Binding", "Object", "ReadStore", "Store", "StoreChange"]
+__all__ = ["Binding", "InNamespace", "Object", "ReadStore", "Store", "StoreChange"]
 
 #: A parsed manifest.
 Object = Mapping[str, Any]
@@ -125,3 +125,23 @@ class Store(ReadStore, Protocol):
         (metadata.deletionTimestamp); it goes when its kubelet deletes it with `now`, or when the last finalizer is
         removed. `now` does not override finalizers.
         """
+
+
+class InNamespace(Mapping[tuple[str, str], Object]):
+    """The objects of one namespace by (kind, name), each looked up in the store only when it is read."""
+
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store = store
+        self._namespace = namespace
+
+    def __getitem__(self, key: tuple[str, str]) -> Object:
+        found = self._store.get(Ref(key[0], self._namespace, key[1]))
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        raise NotImplementedError("objects are looked up one by one")
+
+    def __len__(self) -> int:
+        raise NotImplementedError("objects are looked up one by one")

@@ -141,7 +141,6 @@ def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topo
     kind, phase : str
     pods : sequence of mapping
         The job's pods.
-    topology : Topology
     reason : str
         Why it waits, if one of its pods has no node or there is none yet.
     """

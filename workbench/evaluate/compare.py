@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from workbench.cancel import Progress, ProgressOption, reported
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.beside import beside_each_other
-from workbench.evaluate.choices import chosen_policies
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
+from workbench.evaluate.policy_choices import chosen_policies
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter

@@ -12,7 +12,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.fields import shown
 
 __all__ = ["parse_gpu_sets", "read_gpu_sets"]

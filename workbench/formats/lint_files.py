@@ -14,10 +14,10 @@ from workbench.errors import InputError
 from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.fabric.smallest_cut import smallest_cut
 from workbench.formats.file_bytes import read_bytes
-from workbench.formats.load import read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_manifests, read_text
 from workbench.formats.mend import with_readable_head
 from workbench.formats.object_lines import decoded, not_editable, object_texts, spliced
+from workbench.formats.read_files import read_objects
 from workbench.formats.review import Reviewer
 from workbench.formats.whole_file import write_whole
 from workbench.model.no_collection import no_collection

@@ -13,31 +13,22 @@ import re2
 from workbench.cancel import reached
 from workbench.cluster.assemble import assemble
 from workbench.cluster.node_matrices import assign_matrices
-from workbench.errors import CapacityError, InputError
-from workbench.formats.fabric.base import FabricRecords
-from workbench.formats.fabric.intake import FabricIntake, Joined
+from workbench.errors import InputError
+from workbench.formats.fabric.intake import Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.file_bytes import read_bytes
-from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
-from workbench.formats.mend import mended
-from workbench.formats.mend_names import renamed_hypernodes
-from workbench.formats.review import Reviewer
-from workbench.formats.scenario_file import parse_scenario
-from workbench.jobs.before_submission import plugin_notices_of
-from workbench.jobs.frameworks.checking import plugin_fault
+from workbench.formats.manifests import Document, Manifests, Take
+from workbench.formats.read_files import read_files
 from workbench.jobs.gangs import read_workload
 from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.no_collection import no_collection
-from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
-from workbench.objects.hypernode import unreadable
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.metadata import read_metadata
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
@@ -48,7 +39,6 @@ __all__ = [
     "load_joined",
     "load_objects",
     "load_to_draw",
-    "read_objects",
 ]
 
 
@@ -166,7 +156,7 @@ def load_joined(
     """
     gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
-        manifests, cluster, joined = _read(paths, stdin, format, keep, mend=True)
+        manifests, cluster, joined = read_files(paths, stdin, format, keep, mend=True)
         scenario = _scenario(
             paths, manifests, cluster, joined, matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus
         )
@@ -180,7 +170,7 @@ def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: s
     network topology files are dropped.
     """
     with no_collection():
-        _, cluster, joined = _read(paths, stdin, format)
+        _, cluster, joined = read_files(paths, stdin, format)
         return _drawable(cluster, joined)
 
 
@@ -210,7 +200,7 @@ def load_as_written(
             written[document.data["metadata"]["name"]] = document.data
 
     with no_collection():
-        _, cluster, joined = _read(paths, stdin, format, keep, derive=False)
+        _, cluster, joined = read_files(paths, stdin, format, keep, derive=False)
         cluster = _drawable(cluster, joined)
     for name, hypernode in cluster.hypernodes.items():
         if name not in written:
@@ -221,7 +211,7 @@ def load_as_written(
 def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
     """Read a file or folder once, both as objects (as `load_objects`) and as a snapshot (as `load`)."""
     with no_collection():
-        manifests, cluster, joined = _read([path], None, None)
+        manifests, cluster, joined = read_files([path], None, None)
         snapshot = _scenario([path], manifests, cluster, joined, {}, any_scheduler=False, gpus_per_node=0).snapshot
         return _drawable(cluster, joined), snapshot
 
@@ -253,109 +243,6 @@ def load_and_keep(
 
     scenario, _, _ = load_joined([path], None, stdin, None, any_scheduler=False, gpus_per_node=None, keep=keep)
     return scenario, kept
-
-
-def read_objects(
-    manifests: Manifests,
-    *,
-    keep_patterns: bool = False,
-    error_of: Callable[[Document, InputError], InputError] = lambda _, error: error,
-) -> ClusterObjects:
-    """Make typed objects of parsed manifests; an InputError names file, document and field.
-
-    Parameters
-    ----------
-    keep_patterns : bool
-        As in `workbench.objects.hypernode.read_hypernode`.
-    error_of : callable
-        Chooses the error to raise for a document that cannot be read, such as `Reviewer.error`.
-    """
-    cluster = ClusterObjects(keep_patterns=keep_patterns)
-    for document in manifests.documents:
-        try:
-            _add(cluster, document)
-        except InputError as error:
-            raise error_of(document, error) from None
-    return cluster
-
-
-def _add(cluster: ClusterObjects, document: Document, *, accepted: bool = False) -> None:
-    try:
-        cluster.add(document.data, f"{document.source}: {document.where}", accepted=accepted)
-        fault, notices = plugin_fault(document.data), plugin_notices_of(document.data)
-        if fault is not None or notices:
-            name = f"{document.data['kind']} {read_metadata(document.data, namespaced=True).key}"
-            if fault is not None:
-                cluster.refused.setdefault(name, str(fault))
-            cluster.notes[name] = (*cluster.notes.get(name, ()), *notices)
-    except InputError as error:
-        raise document.error(error) from None
-    except CapacityError as error:
-        raise CapacityError(f"{document.source}: {document.where}: {error}") from None
-
-
-def _read(
-    paths: Sequence[str | Path],
-    stdin: bytes | str | None,
-    format: str | None,
-    keep: Take | None = None,
-    *,
-    derive: bool = True,
-    mend: bool = False,
-) -> tuple[Manifests, ClusterObjects, Joined]:
-    """Read files and standard input, for `load` and its variants.
-
-    Returns the manifests, the typed objects, and the joined network topology files. `keep` is called with each document
-    after its object was added; `derive` allows HyperNodes to be derived from node labels; `mend` mends what
-    `workbench.formats.mend` knows; the rest is as in `load`.
-    """
-    intake = FabricIntake.of(format)
-    cluster = ClusterObjects()
-
-    reviewer = Reviewer(written_only=True)
-    counts: Counter[str] = Counter()
-    told: dict[tuple[str, str], Notice] = {}
-
-    def take(document: Document) -> None:
-        written, accepted = document, False
-        if mend:
-            accepted = reviewer.take(written)
-            document, notices = mended(document)
-            # Nodes by the thousand may have one slip.
-            told.update({(one.code, one.message): one for one in notices if (one.code, one.message) not in told})
-            if is_hypernode(document.data) and (fault := unreadable(document.data)) is not None:
-                # No cluster would store it: it is left out, and told with the other objects that are refused.
-                cluster.refused[f"HyperNode {document.data['metadata']['name']}"] = str(document.error(fault))
-                return
-        try:
-            _add(cluster, document, accepted=accepted and document is written)
-        except InputError as error:
-            raise (reviewer.error(written, error, stdin) if mend else error) from None
-        kind = document.data["kind"]
-        counts[kind] += 1
-        reached(f"{kind} objects", counts[kind])
-        if keep is not None:
-            keep(document)
-
-    def claim(content: bytes, source: str) -> bool:
-        saved = parse_scenario(content, source)
-        if saved is None:
-            return intake.claim(content, source)
-        if saved.snapshot is not None:
-            intake.add(FabricRecords(snapshot=saved.snapshot), source, "snapshot")
-        for document in objects_in(saved.jobs, f"{source}, jobs"):
-            take(document)
-        return True
-
-    manifests = read_manifests(paths, stdin, claim, take)
-    reached("joining topology files")
-    if mend:
-        manifests.notices += [*told.values(), *renamed_hypernodes(cluster.hypernodes)]
-        manifests.findings = reviewer.review().findings(stdin)
-    joined = intake.join(cluster, derive=derive)
-    if format is None and joined.snapshot is None:
-        joined.formats = dict(zip(intake.sources, intake.formats, strict=True))
-    return manifests, cluster, joined
 
 
 def _scenario(

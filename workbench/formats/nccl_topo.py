@@ -22,7 +22,7 @@ from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 __all__ = ["NCCL_TOPO", "Machine", "PciDevice", "is_nccl_topo", "read_nccl_topo"]
 

@@ -28,7 +28,6 @@ class KubeSession(RecordedSession):
 
     Attributes
     ----------
-    name : str
     given : mapping
         Nodes, running pods, groups and pending pods; ``gates`` are the feature gates that were on.
     bound : mapping of str to str

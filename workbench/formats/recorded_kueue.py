@@ -36,7 +36,6 @@ class KueueSession(RecordedSession):
 
     Attributes
     ----------
-    name : str
     given : mapping
         Nodes, pods, topologies, flavors, queues and workloads; ``gates`` are feature gates with other values than by
         default.

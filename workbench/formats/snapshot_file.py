@@ -30,7 +30,7 @@ from workbench.formats.snapshot_record import EXTRAS, MARK, TERMINATING, VERSION
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.roles import gpu_group_of
 from workbench.model.asked import snapshot_of
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
 from workbench.model.extras import Extra, GpuGroup, extras_of
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
@@ -40,7 +40,6 @@ from workbench.model.notice import Notice
 from workbench.model.running_pod import RunningPod
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
-from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.fields import child, get_bool, get_int, get_list, get_map, get_maps, get_text, wrong

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.errors import InputError, close_names
 from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.formats.manifests import read_text
-from workbench.model.whole_number import number_range, whole_number
+from workbench.model.number_text import number_range, whole_number
 from workbench.objects.fields import child, get_list, get_map, get_text, shown, wrong
 
 __all__ = ["NetworkEntry", "PolicyEntry", "StudyFile", "TopologyEntry", "WorkloadEntry", "read_study_file"]
@@ -141,7 +141,6 @@ class StudyFile:
         Empty: none was named.
     faults : mapping of str to float, optional
         Rates that differ from the usual ones; None: no faults.
-    restart_s, until_s : float, optional
     restarts, retry : str
         Empty: none was named.
     baseline : str

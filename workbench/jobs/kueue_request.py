@@ -11,7 +11,7 @@ from workbench.model.gang import Gang
 from workbench.model.kueue_names import MIN_PARALLELISM, QUEUE_NAME
 from workbench.model.kueue_request import KueueRequest, KueueRole
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.metadata import Metadata
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.jobs.top_owners import owned_role, top_mentions, top_owner_of
-from workbench.model.pod_labels import JOB_LABEL, ROLE_LABEL
+from workbench.model.pod_counts import JOB_LABEL, ROLE_LABEL
 from workbench.objects.admission.gpu_group import GANG_NAME_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -102,7 +102,6 @@ class Membership:
         Pods by ``Kind namespace/name`` of the top owner.
     alone : list of Pod
         Pods without an owner.
-    pod_group_of_job : dict of str to PodGroup
     """
 
     of_job: dict[str, list[Pod]] = field(default_factory=dict)

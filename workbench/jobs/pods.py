@@ -23,7 +23,7 @@ from workbench.jobs.roles import (
 from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, pod_index
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.fields import shown

@@ -9,7 +9,7 @@ from workbench.errors import InputError
 from workbench.model.extras import Gather, GpuGroup
 from workbench.model.gang import Role
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.gather import read_gang_groups, read_gather
 from workbench.objects.metadata import Metadata

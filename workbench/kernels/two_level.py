@@ -46,8 +46,7 @@ __all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobCo
 class TwoLevel:
     """Places one job with sub-jobs in HyperNodes as Volcano does, one turn at a time.
 
-    A turn places all sub-jobs in order until the job is ready to start. The record of a job or sub-job is the HyperNode
-    in which it is allocated so far.
+    A turn places all sub-jobs in order until the job is ready to start.
 
     Parameters
     ----------
@@ -310,10 +309,7 @@ class TwoLevel:
 
     @property
     def record(self) -> int:
-        """HyperNode in which the job is allocated so far, as a domain number; -1: the virtual top.
-
-        `NO_RECORD`: none.
-        """
+        """HyperNode in which the job is allocated so far: its number, -1 for the virtual top, `NO_RECORD` for none."""
         return self._c.record
 
     @property

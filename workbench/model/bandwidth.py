@@ -19,10 +19,9 @@ from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Plotted, Tabular
 from workbench.model.machine_parts import MachineParts
-from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.model.value import Value
 
-__all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]
+__all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "SuspiciousLinks", "Symmetric"]
 
 Symmetric = Literal["min", "max", "mean"]
 SYMMETRIC = ("min", "max", "mean")
@@ -294,3 +293,30 @@ def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:
         )
     gb_s.flags.writeable = False
     return gb_s
+
+
+@dataclass(frozen=True)
+class SuspiciousLinks:
+    """GPU-to-GPU links of one machine that are suspicious for a common reason.
+
+    Attributes
+    ----------
+    code : str
+        ``one-slow-direction``, ``p2p-slower-than-staging``, ``p2p-disabled`` or ``no-direct-link``.
+    pairs : tuple of (int, int)
+        The links as (from GPU, to GPU), ascending.
+    message : str
+        What is suspicious about the links.
+    fact : str
+        The message without what a reader put in the place of a missing bandwidth, for a matrix that has a measured one;
+        empty: the message.
+    """
+
+    code: str
+    pairs: tuple[tuple[int, int], ...]
+    message: str
+    fact: str = field(default="", compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of ``suspicious_links`` in `workbench gpus -o json`."""
+        return {"code": self.code, "pairs": [list(pair) for pair in self.pairs], "message": self.message}

@@ -1,4 +1,6 @@
-"""Virtual time, shared by embedded clusters and simulations: a clock that stands still until it is set, and events."""
+"""Virtual time, shared by embedded clusters and simulations: a clock that stands still until it is set, and events;
+and times as the API of Kubernetes writes them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from workbench.model.value import Working
 
-__all__ = ["Clock", "EventQueue", "VirtualClock"]
+__all__ = ["Clock", "EventQueue", "VirtualClock", "seconds_of"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -109,3 +111,12 @@ class EventQueue(Working, Generic[K]):
         """Let no event happen."""
         self._due.clear()
         self._heap.clear()
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds since 1970 of a time such as ``2026-01-01T00:00:00Z``; None: there is none, or it is no time."""
+    try:
+        time = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -22,10 +22,10 @@ from workbench.model.extras import EMPTY_EXTRAS, Extra, VolcanoMemory, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
+from workbench.model.number_text import whole_number
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
-from workbench.model.whole_number import whole_number
 
 __all__ = [
     "ANY_NODE",
@@ -193,7 +193,6 @@ class SubGroup:
     ----------
     pods : tuple of int
         Positions in the gang of the sub-group's pending pods.
-    constraint : TopologyConstraint, optional
     min_available : int
         Pods that the sub-group needs; its running and succeeded pods count.
     exclusive_domain : bool

@@ -28,6 +28,7 @@ __all__ = [
     "shared_words",
     "shares_of_mask",
     "shares_of_pods",
+    "words_of_mask",
 ]
 
 Milli = npt.NDArray[np.int16]
@@ -251,3 +252,8 @@ def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> 
     capped[:, columns] = np.minimum(capped[:, columns], free)
     capped.flags.writeable = False
     return capped
+
+
+def words_of_mask(mask: int, width: int) -> Words:
+    """A GPU bit mask, given as a Python int, as `width` 64-bit words (uint64, least significant word first)."""
+    return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)

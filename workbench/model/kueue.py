@@ -39,7 +39,6 @@ class TopologyRequest:
         Name of the pod-set group: a leader and its workers, placed together.
     pod_index_label, sub_group_label : str, optional
         Labels of the pods that hold their index, used when pods get their ranks.
-    sub_group_count : int, optional
     """
 
     required: str | None = None
@@ -111,7 +110,6 @@ class PodSet:
         Of one pod; Kueue adds one of the resource ``pods`` itself.
     topology : TopologyRequest, optional
         None: nothing requested, which means unconstrained on a flavor with a topology.
-    node_selector : mapping of str to str
     required_affinity : tuple of tuple of Requirement
         Node affinity terms, one of which must hold as a whole; empty: no condition.
     previous : TopologyAssignment, optional
@@ -163,7 +161,6 @@ class Flavor:
     ----------
     topology : str, optional
         Name of its Topology; None: its pods are not placed by Kueue.
-    node_labels : mapping of str to str
     tolerations : tuple of Toleration
         Added to those of the pods.
     taints : tuple of Taint

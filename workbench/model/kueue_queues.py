@@ -122,7 +122,6 @@ class PodSetAdmission:
         Flavor of each resource.
     usage : mapping of str to int
         Quota that all pods use, by resource, in base units.
-    assignment : TopologyAssignment, optional
     delayed : str, optional
         ``Pending``: the topology is assigned later; ``Ready``: it has been; None: it is not delayed.
     """

@@ -124,7 +124,6 @@ class NodeFilter:
         Conditions that must all hold (nodeSelector).
     any_of : tuple of tuple of Requirement
         Required node affinity terms: all conditions of at least one inner tuple must hold; empty: no condition.
-    tolerations : tuple of Toleration
     """
 
     required: tuple[Requirement, ...] = ()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.kernels.domains import pods_per_node
 from workbench.kernels.ledger import add_pods
 from workbench.model.arrays import Ints, Longs, Words
+from workbench.model.cluster_facts import ClusterFacts
+from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import (
     Milli,
     add_shares,
@@ -21,15 +23,10 @@ from workbench.model.gpu_shares import (
     gpu_width,
     shared_words,
 )
-from workbench.model.pod_counts import PodCounts, PodKind
-from workbench.model.pod_labels import pod_labels
+from workbench.model.pod_counts import PodCounts, PodKind, pod_labels
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
-
-if TYPE_CHECKING:
-    from workbench.model.gang import Gang, Role
-    from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Ledger", "idle_accelerators"]
 
@@ -81,8 +78,9 @@ class Ledger(Working):
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot
-        The cluster at the start of the session; it is not changed.
+    snapshot : ClusterFacts
+        The cluster at the start of the session; it is not changed. HyperNodes in `ClusterFacts.exclusive` have no
+        accelerator left in the ledger.
 
     Attributes
     ----------
@@ -105,7 +103,7 @@ class Ledger(Working):
         HyperNode that each Job of a HyperJob holds alone, as `ClusterSnapshot.exclusive`; a `Stream` replaces it.
     """
 
-    def __init__(self, snapshot: ClusterSnapshot) -> None:
+    def __init__(self, snapshot: ClusterFacts) -> None:
         self.snapshot = snapshot
         self.topology = snapshot.topology
         self.used, self.idle, self.gpu_free = snapshot.used, snapshot.idle, snapshot.gpu_free
@@ -121,6 +119,9 @@ class Ledger(Working):
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
         self._readers: weakref.WeakSet[Callable[[], object]] | None = None
+        if snapshot.exclusive:
+            self.close(snapshot.exclusive_nodes)
+            self.commit()
 
     def _kept(self) -> dict[str, Any]:
         kept = super()._kept()
@@ -168,7 +169,7 @@ class Ledger(Working):
         steps = [(nodes.copy(), rows.copy(), None if words is None else words.copy()) for nodes, rows, words in taken]
 
         def make() -> Ledger:
-            ledger = snapshot.ledger()
+            ledger = Ledger(snapshot)
             for step in steps:
                 ledger.take(*step)
             return ledger

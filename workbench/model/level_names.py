@@ -15,7 +15,6 @@ def level_names(topology: Topology, tiers: Sequence[int]) -> list[str]:
 
     Parameters
     ----------
-    topology : Topology
     tiers : sequence of int
         Widest first.
     """

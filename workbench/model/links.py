@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.suspicious_links import SuspiciousLinks
+from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
 
 __all__ = [
     "NOISE",

@@ -1,4 +1,4 @@
-"""Numbers, durations and places as text for people, without any array library."""
+"""Numbers, durations and places as text for people, and whole numbers read from text; without any array library."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ __all__ = [
     "TimeUnit",
     "duration_text",
     "instant_text",
+    "number_range",
     "number_text",
     "place_name",
     "span_text",
     "time_unit",
+    "whole_number",
 ]
 
 #: What the virtual top is called where a name must be shown (Volcano 1.15 uses this text).
@@ -123,3 +125,43 @@ def _trimmed(seconds: float, unit: TimeUnit) -> str:
 def instant_text(seconds: float) -> str:
     """The seconds of a clock that starts at 0, to the millisecond and without an exponent: ``36,001.5``."""
     return f"{seconds:,.3f}".rstrip("0").rstrip(".")
+
+
+#: As many digits as surely fit into 64 bits; beyond some thousand, int() itself fails.
+_MOST_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """The value of a text that consists of ASCII digits only; None for any other text.
+
+    Parameters
+    ----------
+    text : str
+        Leading zeros count as digits.
+
+    Returns
+    -------
+    int or None
+        None: another text (a sign, a blank, another script's digits, nothing), or more than 18 digits.
+    """
+    return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit() else None
+
+
+def number_range(text: str, most: int) -> range | None:
+    """The whole numbers from A up to B of a text ``A-B``, or the one of a text ``A``.
+
+    Parameters
+    ----------
+    text : str
+    most : int
+        Most numbers allowed.
+
+    Returns
+    -------
+    range or None
+        None: another text, B below A, or more than `most` numbers.
+    """
+    first, dash, last = text.partition("-")
+    low = whole_number(first)
+    high = whole_number(last) if dash else low
+    return None if low is None or high is None or not low <= high < low + most else range(low, high + 1)

@@ -111,7 +111,6 @@ class PlacedPod(_PlacedPod):
 
     Attributes
     ----------
-    name, node : str
     rank : int
         Rank of the pod in the job.
     gpus : tuple of int
@@ -445,7 +444,6 @@ class Refusal(Value, Displayed, Tabular):
         Why the gang is not placed, the most important reason first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
-    warnings : tuple of Notice
 
     Examples
     --------
@@ -549,7 +547,6 @@ class Decision(Value):
 
     Attributes
     ----------
-    result : Placement or Refusal
     extra : mapping of str to Any
         Further results of the policy, such as the GPU plan of `koordinator-gpu`.
     turn : int

@@ -1,4 +1,7 @@
-"""`PodCounts`: how many pods of each kind every node holds, counted as the rules of other pods select them."""
+"""`PodCounts`: how many pods of each kind every node holds, counted as the rules of other pods select them.
+
+Rules select by labels, also by those that the controller of a job writes on its pods (`pod_labels`).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.model.arrays import Longs
+from workbench.model.gang import Gang, Role
 from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
 from workbench.model.value import Working
 
-__all__ = ["NAMESPACE_NAME", "Count", "PodCounts", "PodKind"]
+__all__ = ["JOB_LABEL", "NAMESPACE_NAME", "ROLE_LABEL", "Count", "PodCounts", "PodKind", "pod_labels"]
 
 
 #: Label that the API server gives every namespace.
@@ -164,3 +168,32 @@ class PodCounts(Working):
         if kind.terminating and not count.terminating:
             return False
         return all(self.selects(selector, kind) for selector in count.selectors)
+
+
+#: Label of a pod that names its Volcano Job.
+JOB_LABEL = "volcano.sh/job-name"
+#: Label of a pod that names its role (task).
+ROLE_LABEL = "volcano.sh/task-spec"
+
+#: By the kind of object: labels with the name of the object, and labels with the name of the role.
+_WRITTEN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Job": ((JOB_LABEL,), (ROLE_LABEL,)),
+    "BatchJob": (("batch.kubernetes.io/job-name", "job-name"), ()),
+    "JobSet": (("jobset.sigs.k8s.io/jobset-name",), ("jobset.sigs.k8s.io/replicatedjob-name",)),
+    "RayCluster": (("ray.io/cluster",), ("ray.io/group",)),
+}
+
+
+def pod_labels(gang: Gang, role: Role) -> Mapping[str, str]:
+    """Labels that every pod of a role carries: those of its template and those of its controller.
+
+    Affinity to the pods of a job usually selects by the latter. Labels that differ from pod to pod, such as an index,
+    are left out, and so are those of kinds whose objects are not named like their gang.
+    """
+    of_object, of_role = _WRITTEN.get(gang.kind, ((), ()))
+    if not of_object:
+        return role.labels
+    written = dict.fromkeys(of_object, gang.name) | dict.fromkeys(of_role, role.name)
+    if gang.kind == "Job":
+        written |= {"volcano.sh/job-namespace": gang.namespace, "volcano.sh/queue-name": gang.queue}
+    return {**role.labels, **written}

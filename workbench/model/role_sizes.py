@@ -15,7 +15,6 @@ class RoleSize:
 
     Attributes
     ----------
-    role : str
     field : str
         Name of the field: ``replicas``, ``parallelism``, ``size``.
     pods : int
@@ -39,12 +38,7 @@ class RoleSize:
 
 @dataclass(frozen=True)
 class RoleSizes(Extra):
-    """Sizes of the roles of a gang whose object is no Volcano Job; empty where tasks have replicas.
-
-    Attributes
-    ----------
-    roles : tuple of RoleSize
-    """
+    """Sizes of the roles of a gang whose object is no Volcano Job; empty where tasks have replicas."""
 
     roles: tuple[RoleSize, ...] = ()
 

@@ -67,12 +67,7 @@ class TypicalShape(Value):
 
 @dataclass(frozen=True)
 class TypicalShapes(Value):
-    """Shapes of pods with the number of pods of each: all shapes that were seen.
-
-    Attributes
-    ----------
-    counts : mapping of TypicalShape to int
-    """
+    """Shapes of pods with the number of pods of each: all shapes that were seen."""
 
     counts: Mapping[TypicalShape, int]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import MAX_GPUS
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.fields import get_map, get_texts, shown, wrong
 from workbench.objects.metadata import read_metadata
 
@@ -62,7 +62,6 @@ class FaultyNpus(NamedTuple):
 
     Attributes
     ----------
-    unhealthy : frozenset of int
     network_unhealthy : frozenset of int
         NPUs that cannot reach other nodes; an NPU that is unhealthy itself is in the other set only.
     unknown : int

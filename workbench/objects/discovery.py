@@ -61,7 +61,6 @@ class DiscoverySource:
         Whether the source is enabled; False by default.
     interval_s : float
         Seconds from one round to the next; an hour if the entry gives none, or one of zero or less.
-    secret : SecretRef, optional
     config : mapping
         Settings of the source, as written.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import InputError
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, pattern_error, read_label_selector

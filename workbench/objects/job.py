@@ -30,7 +30,6 @@ class Task:
         minAvailable of the task as written; None: absent.
     policies : tuple of LifecyclePolicy
         Policies of the task; they take precedence over the Job's.
-    depends_on : DependsOn, optional
     max_retry : int
         Container restarts after which the task has failed; below 0: never.
     """

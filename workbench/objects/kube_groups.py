@@ -22,12 +22,7 @@ _MOST_TEMPLATES, _MOST_LEVELS = 8, 4
 
 @dataclass(frozen=True)
 class CompositePodGroup(GangRequest):
-    """A group of groups: what it says reaches the gangs of the PodGroups under it.
-
-    Attributes
-    ----------
-    group : KubeParent
-    """
+    """A group of groups: what it says reaches the gangs of the PodGroups under it."""
 
     group: KubeParent
 
@@ -42,12 +37,7 @@ class CompositePodGroup(GangRequest):
 
     @classmethod
     def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
-        """The PodGroup of each gang with the composites above it, as far as they are in the input, each once.
-
-        Parameters
-        ----------
-        requests : iterable of CompositePodGroup
-        """
+        """The PodGroup of each gang with the composites above it, as far as they are in the input, each once."""
         known = {request.metadata.key: request for request in requests}
         for gang in gangs:
             wish = gang.extra(KubeGroup)

@@ -114,7 +114,6 @@ class Selector:
 
     Attributes
     ----------
-    exact : str, optional
     pattern : str, optional
         Go regular expression, unanchored.
     labels : tuple of Requirement, optional

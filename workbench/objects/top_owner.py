@@ -40,7 +40,6 @@ class OwnedPods:
         Name of the role, as Kueue calls the pod set.
     count : int
         Pods of one gang at its start.
-    template : PodTemplate
     field : str
         The field that says how many pods there are; empty: none does, as for the head of a RayCluster.
     unit, beside : int

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.explanation import Recorder
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Placement, Refusal, Unplaced, Why
-from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.node_policy import NodePolicy, place_best_effort
@@ -156,7 +156,7 @@ class Composed(Policy):
     def placement(
         self,
         gang: Gang,
-        snapshot: ClusterSnapshot,
+        snapshot: ClusterFacts,
         answer: Assignment,
         gpu_words: npt.NDArray[np.uint64] | None,
         warnings: tuple[Notice, ...],

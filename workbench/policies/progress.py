@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang
-from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Progress", "invalid_gang", "invalid_sub_groups"]
 
@@ -43,13 +43,13 @@ class Progress:
     left: list[int]
 
     @classmethod
-    def of(cls, gang: Gang, snapshot: ClusterSnapshot, *, apart: bool = True) -> Progress:
+    def of(cls, gang: Gang, snapshot: ClusterFacts, *, apart: bool = True) -> Progress:
         """Counts of a gang's pods before anything is placed, with the pods that run in the snapshot.
 
         Parameters
         ----------
         gang : Gang
-        snapshot : ClusterSnapshot
+        snapshot : ClusterFacts
         apart : bool
             Whether pods without a request are placed apart from the others, and so count from the beginning.
         """

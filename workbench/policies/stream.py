@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.gang import Gang
-from workbench.model.gpu_shares import shares_of_pods
+from workbench.model.gpu_shares import shares_of_pods, words_of_mask
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.taking import take_placement
 
@@ -141,7 +141,7 @@ class Stream(Working):
         rows = np.maximum(ledger.idle[nodes], 0)
         words = ledger.gpu_free[nodes]
         if gpus:
-            words = words & gpu_words_row(gpus, words.shape[1])
+            words = words & words_of_mask(gpus, words.shape[1])
             left = int(np.bitwise_count(words).sum())
             for column in range(rows.shape[1]):
                 taken = min(left, int(rows[0, column])) if column in ledger.snapshot.gpu_columns else 0

@@ -127,7 +127,6 @@ class MetricCell(NamedTuple):
 
     Attributes
     ----------
-    value : MetricValue
     whole : int, optional
         The amount of which the value is a part.
     ends : tuple of MetricValue

@@ -47,7 +47,6 @@ class StudyView:
         The metrics of simulations that are shown, by key.
     missing : int
         Runs that have no result yet.
-    provenance : mapping
     """
 
     name: str

@@ -125,8 +125,6 @@ class DrawingPlan:
 
     Attributes
     ----------
-    topology : Topology
-    layout : Layout
     tiers : tuple of int
         Tiers of the HyperNodes that have a box, smallest first.
     boxes, labels : tuple of (str, str)

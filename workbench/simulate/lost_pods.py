@@ -13,11 +13,12 @@ from workbench.errors import UnknownNameError
 from workbench.jobs.hyper_job.gangs import waiting_jobs
 from workbench.model.extras import AscendWish, FormerPod, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup
+from workbench.model.gpu_shares import words_of_mask
+from workbench.model.number_text import whole_number
 from workbench.model.placement import UNPLACED, Placement
 from workbench.model.running_pod import RunningPod
-from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS, mark_of
-from workbench.model.whole_number import whole_number
 
 __all__ = ["after_fault", "can_go_on", "former_pods", "missing_pods", "placement_of_running", "with_pods_placed_again"]
 
@@ -291,7 +292,7 @@ def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
         "",
         {},
         node=np.array([pod.node for pod in pods], dtype=np.int32),
-        gpu_words=np.array([gpu_words_row(pod.gpu_mask, width) for pod in pods]).reshape(len(pods), width),
+        gpu_words=np.array([words_of_mask(pod.gpu_mask, width) for pod in pods]).reshape(len(pods), width),
         records={at: domain for at, domain in snapshot.records.items() if at == key or at.startswith(f"{key}/")},
         rank=np.array(known, dtype=np.int32) if by_rank else None,
         annotations=tuple(annotations),

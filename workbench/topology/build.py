@@ -41,7 +41,6 @@ class ResolvedTree:
         Positions of the nodes under each HyperNode, in any order, possibly repeated.
     parent : mapping of str to str
         Parent of each HyperNode that has one.
-    tier : mapping of str to int
     problems : tuple of Problem
         In byte order of HyperNode, then as found.
     nesting : Nesting

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from workbench.errors import InputError
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.node import Node
 
@@ -29,7 +29,6 @@ class Item:
     ----------
     id : int
         Identifier, counted from 1; it survives renaming and moving, and is never used for another item of the draft.
-    kind : {"switch", "node"}
     name : str
         Name of the item; unique among switches, and among nodes.
     parent : int
@@ -40,7 +39,6 @@ class Item:
         Bandwidth of the link to the parent in Gbit/s; 0: unknown.
     gpus : int
         Number of GPUs of a node.
-    labels : mapping of str to str
     cordoned : bool
         Whether the node is cordoned.
     failed, link_failed : bool

@@ -15,12 +15,13 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.gpu_annotation import GPU_ANNOTATION, gpu_annotation
-from workbench.model.pod_labels import ROLE_LABEL
+from workbench.model.pod_counts import ROLE_LABEL
 from workbench.model.resources import quantity_text, request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
-from workbench.topology.generate import GIB, Fabric, JobShape, Manifest, NodeShape
+from workbench.topology.generate import GIB, Fabric, Manifest, NodeShape
+from workbench.topology.job_shape import JobShape
 
 __all__ = ["BusyFabric", "RunningGang", "fleet"]
 
@@ -63,7 +64,6 @@ class RunningGang:
 
     Attributes
     ----------
-    name, queue : str
     nodes : sequence of int
         Index of each pod's node, in the order of the pods' numbers.
     gpu_mask : int
@@ -87,7 +87,6 @@ class BusyFabric(Fabric):
 
     Parameters
     ----------
-    queues : sequence of Queue
     running : sequence of RunningGang
         Names that rise in byte order.
 

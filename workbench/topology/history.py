@@ -51,7 +51,6 @@ class History:
 
     Attributes
     ----------
-    draft : Draft
     revision : int
         Counts every change of the drawing, undo and redo included.
     """

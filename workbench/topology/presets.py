@@ -16,7 +16,8 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.scenario import Scenario
 from workbench.topology.fleet import fleet
-from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
+from workbench.topology.generate import Fabric, Manifest, NodeShape
+from workbench.topology.job_shape import JobShape, scenario_of
 from workbench.topology.machines import MACHINES, machine, resource_of, with_degraded_links, with_noise
 from workbench.topology.preset_parameters import Parameter
 
@@ -45,7 +46,6 @@ class Preset:
 
     Attributes
     ----------
-    parameters : mapping of str to Parameter
     plan : callable
         Function that takes the parameters by name and returns the fabric and the jobs on it.
     """

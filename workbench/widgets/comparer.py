@@ -10,22 +10,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from workbench.cancel import check, finish
+from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
-from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.compare import Comparison, compare
+from workbench.evaluate.policy_choices import make_policy, on_new_policy, policy_choices, with_config
 from workbench.evaluate.usual_policies import FIELD, USUAL_POLICIES, with_field
-from workbench.evaluate.whatif.advice import advise
-from workbench.evaluate.whatif.edit import EditedSession
-from workbench.evaluate.whatif.fix import FixReport
-from workbench.evaluate.why import why
-from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
 from workbench.formats.scheduler_conf import parse_config
-from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
-from workbench.model.notice import Notice, texts_of
-from workbench.model.placement import Refusal
+from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
@@ -33,26 +26,15 @@ from workbench.objects.fields import shown
 from workbench.report.html import explanation_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
 from workbench.topology.history import Beside
-from workbench.widgets.comparison_files import exported
-from workbench.widgets.comparison_view import (
-    brief_cause,
-    comparison_view,
-    differences_view,
-    occupancy_after,
-    picture_after,
-    picture_plan,
-    pictures,
-    result_line,
-)
-from workbench.widgets.job_form import job_yaml
+from workbench.widgets.comparison_view import comparison_view, picture_plan, pictures, result_line
+from workbench.widgets.finished_comparison import FinishedComparison, exported
+from workbench.widgets.job_text import gangs_of, job_yaml, with_file
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.own_steps import OwnSteps
 from workbench.widgets.panel import STATIC, Panel
-from workbench.widgets.place_card import PictureWalk, card_of
-from workbench.widgets.progress import WorkProgress
 from workbench.widgets.repeat_command import repeat_command
 from workbench.widgets.tried_fix import ClusterSteps, fix_record, try_fix
-from workbench.widgets.worker import Worker
+from workbench.widgets.worker import Worker, WorkProgress
 
 __all__ = ["PlacementComparer"]
 
@@ -61,9 +43,6 @@ _CLUSTER_FILE, _JOBS_FILE = "cluster.yaml", "jobs.yaml"
 
 #: Names and parameters of policies.
 _Chosen = Sequence[tuple[str, Mapping[str, Any]]]
-
-#: Pending cells whose causes are worked out after a comparison; the others say what the policy said.
-_MOST_CAUSES = 40
 
 
 class PlacementComparer(Panel):
@@ -82,8 +61,6 @@ class PlacementComparer(Panel):
     ----------
     gangs : tuple of Gang
         Gangs handed in as values, then the gangs of the job text.
-    comparison : Comparison, optional
-        The last comparison that ran to its end; None before the first.
     jobs_changed : list of callable
         Functions called without arguments after the jobs changed.
     ended : list of callable
@@ -150,23 +127,23 @@ class PlacementComparer(Panel):
         self._chosen = _each([(name, {}) for name in ([policies] if isinstance(policies, str) else policies)])
         self._config = config
         _check(_configured(self._chosen, config))
-        self.comparison: Comparison | None = None
-        self._ran: _Chosen = ()
-        #: Reports on pending jobs of the last comparison, by row and job; None: the policy failed on a changed cluster.
-        self._reports: dict[tuple[int, str], FixReport | None] = {}
+        self._last: FinishedComparison | None = None
         #: Whether jobs, cluster and policies are still those of the last comparison.
         self._is_current = False
         #: Number of the last result, and its pictures as every open page shows them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
         self._plan: DrawingPlan | None = None
-        #: The places of the pictures, once somebody points at one.
-        self._walk: PictureWalk | None = None
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
         """The cluster on which jobs are placed; None if none was given yet."""
         return self._cluster() if self._cluster is not None else None
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The last comparison that ran to its end; None before the first."""
+        return None if self._last is None else self._last.comparison
 
     @property
     def gangs(self) -> tuple[Gang, ...]:
@@ -245,7 +222,7 @@ class PlacementComparer(Panel):
 
     def _read_jobs(self, text: str) -> None:
         """Take the jobs of a text in place of the typed ones; nothing has changed after an InputError."""
-        gangs, notes = _gangs_of(text) if text.strip() else ((), ())
+        gangs, notes = gangs_of(text) if text.strip() else ((), ())
         taken = {gang.key for gang in self._given}
         twice = next((gang.key for gang in gangs if gang.key in taken), None)
         if twice is not None:
@@ -283,7 +260,7 @@ class PlacementComparer(Panel):
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
             self._idle = ("nothing", {"missing": missing})
             self._worker.cancel()
-            self.comparison, self._shown = None, ()
+            self._last, self._shown = None, ()
             self.tell(*self._idle)
             self._tell_ended(f"no {missing} yet")
             return
@@ -357,38 +334,17 @@ class PlacementComparer(Panel):
             self._tell_ended("the comparison failed")
             return
         finish()
-        # The number first: an answer about the previous comparison must not pass for one about this.
         told = self._since(drawn)
-        self.comparison, self._ran, self._plan, self._walk = comparison, chosen, plan, None
-        self._reports, self._is_current = {}, True
+        finished = FinishedComparison(self._number, comparison, chosen, plan)
+        self._last, self._plan, self._is_current = finished, plan, True
         self.tell("result", {**view, **told})
         self._tell_ended(result_line(comparison))
-        number, reports = self._number, self._reports
-        self._causes.start(lambda: self._tell_causes(comparison, chosen, number, reports))
+        self._causes.start(lambda: self._tell_causes(finished))
 
-    def _tell_causes(
-        self,
-        comparison: Comparison,
-        chosen: _Chosen,
-        number: int,
-        reports: dict[tuple[int, str], FixReport | None],
-    ) -> None:
-        """Work out why jobs are pending, and tell the page the cause of each cell."""
-        pending = [
-            (at, decision.gang.key)
-            for at, row in enumerate(comparison.rows)
-            for decision in row.decisions
-            if row.error is None and isinstance(decision.result, Refusal)
-        ]
-        for at, job in pending[:_MOST_CAUSES]:
-            if (at, job) not in reports:
-                policy = make_policy(*chosen[at])
-                report = advise(policy, comparison.gangs, comparison.snapshot, comparison.rows[at].decisions, job)
-                check()
-                reports[at, job] = report
-            told = reports[at, job]
-            if told is not None:
-                self.tell("cause", {"number": number, "policy": at, "job": job, "text": brief_cause(told)})
+    def _tell_causes(self, finished: FinishedComparison) -> None:
+        """Tell the page why jobs are pending, cell by cell."""
+        for policy, job, text in finished.causes():
+            self.tell("cause", {"number": finished.number, "policy": policy, "job": job, "text": text})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
         """The new pictures `drawn` as a JSON-ready message, each relative to the picture that the page already shows.
@@ -452,16 +408,8 @@ class PlacementComparer(Panel):
         return {"line": line, "message": one_line(message), "jobs": [gang.key for gang in self._typed]}
 
     def _add_file(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The text of the jobs with a file added, which is refused before if no jobs can be read of it."""
-        text, file, name = text_in(body, "text"), text_in(body, "file"), text_in(body, "name") or "file"
-        joined = f"{text.rstrip()}\n---\n{file}" if text.strip() else file
-        try:
-            _gangs_of(file)
-        except InputError as error:
-            # A PodGroup and its pods may come in two files.
-            if not text.strip() or _keys_in(joined) <= _keys_in(text):
-                raise error.of(name) from None
-        return {"text": joined}
+        name = text_in(body, "name") or "file"
+        return {"text": with_file(text_in(body, "text"), text_in(body, "file"), name)}
 
     def _form(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"text": job_yaml(body)}
@@ -469,70 +417,25 @@ class PlacementComparer(Panel):
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"cancelled": self.cancel()}
 
-    def _compared(self) -> Comparison:
-        if self.comparison is None:
+    def _finished(self) -> FinishedComparison:
+        if self._last is None:
             raise InputError("nothing is compared yet", source="comparer", expected="a comparison that ran to its end")
-        return self.comparison
-
-    def _row(self, body: dict[str, Any]) -> int:
-        row, n = body.get("policy"), len(self._compared().rows)
-        if type(row) is not int or not 0 <= row < n:
-            raise InputError("no such policy", source="comparer", got=shown(row), expected=f"0 to {n - 1}")
-        return row
-
-    def _steps(self, body: dict[str, Any]) -> int:
-        steps = body.get("steps", 0)
-        if type(steps) is not int or steps < 0:
-            raise InputError("no number of decisions", source="comparer", got=shown(steps), expected="0 or more")
-        return steps
+        return self._last
 
     def _step(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The picture of every policy after the same number of decisions; None for a policy that raised."""
-        comparison, plan, steps = self._compared(), self._plan, self._steps(body)
-        return {
-            "pictures": [
-                None if row.error is not None else picture_after(comparison, i, steps, plan).parts()
-                for i, row in enumerate(comparison.rows)
-            ]
-        }
+        return self._finished().step(body)
 
     def _card(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The card of a place in the picture of a policy, and where the arrow keys lead; without a name the first."""
-        comparison, row, steps = self._compared(), self._row(body), self._steps(body)
-        if self._walk is None:
-            plan = self._plan or picture_plan(comparison)
-            self._walk = PictureWalk(comparison.snapshot.topology, plan.layout)
-        named = body.get("name") is not None
-        place = self._walk.find(body.get("kind"), text_in(body, "name")) if named else self._walk.start
-        if place is None:
-            raise InputError("no such place", source="comparer", got=shown(body.get("name")), expected="a place")
-        kind, name = place
-        card = card_of(kind, name, self._walk, comparison.snapshot, occupancy_after(comparison, row, steps))
-        return {"kind": kind, "name": name, **card, "around": self._walk.around(kind, name)}
+        return self._finished().card(body)
 
     def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
-        comparison, row = self._compared(), self._row(body)
-        job = text_in(body, "job")
-        at = next((i for i, gang in enumerate(comparison.gangs) if gang.key == job), None)
-        if at is None:
-            raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
-        policy = make_policy(*self._ran[row])
-        if (row, job) in self._reports:
-            recorder = Recorder()
-            decisions = policy.schedule(comparison.gangs, comparison.snapshot, {at: recorder})
-            explanation, report = recorder.explanation(decisions[at]), self._reports[row, job]
-        else:
-            explanation, report = why(comparison, policy, at)
-            self._reports[row, job] = report
+        finished = self._finished()
+        row, job = finished.row_in(body), text_in(body, "job")
+        explanation, report = finished.explain(row, job)
         answer: dict[str, Any] = {"html": explanation_html(explanation)}
         if report is not None:
-            answer["fix"] = fix_record(report, self._case(job), self._text, self._typed_keys(), self.steps)
+            answer["fix"] = fix_record(report, finished.case(job), self._text, self._typed_keys(), self.steps)
         return answer
-
-    def _case(self, job: str) -> EditedSession:
-        """The session of the comparison, with one job in question."""
-        comparison = self._compared()
-        return EditedSession(tuple(comparison.gangs), comparison.snapshot, job)
 
     def _typed_keys(self) -> set[str]:
         return {gang.key for gang in self._typed}
@@ -549,13 +452,14 @@ class PlacementComparer(Panel):
 
     def _apply(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make the edits of a fix in the jobs and the cluster, as one step to undo; the comparison runs again."""
-        row, job, number = self._row(body), text_in(body, "job"), body.get("fix")
-        report = self._reports.get((row, job))
+        finished = self._finished()
+        row, job, number = finished.row_in(body), text_in(body, "job"), body.get("fix")
+        report = finished.reports.get((row, job))
         if not self._is_current or report is None:
             raise InputError("this belongs to an earlier comparison", source="comparer", expected="ask why again")
         if type(number) is not int or not 0 <= number < len(report.fixes):
             raise InputError("no such fix", source="comparer", got=shown(number), expected="a fix of the report")
-        case = self._case(job)
+        case = finished.case(job)
         tried = try_fix(report.fixes[number], case, self._text, self._typed_keys())
         self.steps.check(tried.of_cluster, case)
         before, after = (self._text, self._given), (tried.text, tried.given)
@@ -591,11 +495,10 @@ class PlacementComparer(Panel):
         return {"done": self.steps.undo()}
 
     def _differences(self, body: dict[str, Any]) -> dict[str, Any]:
-        found = differences_view(self._compared())
-        return {"number": self._number, **found}
+        return self._finished().differences()
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
-        return exported(self._compared(), body.get("kind"))
+        return exported(self._finished().comparison, body.get("kind"))
 
     def _command(self, body: dict[str, Any]) -> dict[str, Any]:
         files, to_save = _inputs_of(self._files, bool(self._typed or (self._given and not self._files)))
@@ -630,23 +533,3 @@ def _configured(chosen: _Chosen, config: SchedulerConfig | None) -> list[tuple[s
     if config is None:
         return [(name, dict(parameters)) for name, parameters in chosen]
     return [(name, with_config(name, parameters, config)) for name, parameters in chosen]
-
-
-def _keys_in(text: str) -> set[str]:
-    """``namespace/name`` of each job in a text; empty if none can be read."""
-    try:
-        return {gang.key for gang in _gangs_of(text)[0]}
-    except InputError:
-        return set()
-
-
-def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
-    """The jobs in a text of manifests, and notices on its other objects."""
-    scenario = load("-", stdin=text)
-    if scenario.refused:
-        refused = scenario.refused[0]
-        raise InputError(f"{refused.subject}: {refused}")
-    if not scenario.gangs:
-        expected = "a Job, PodGroup with pods, HyperJob or Deployment"
-        raise InputError("no job in the text", got="; ".join(texts_of(scenario.notes)) or None, expected=expected)
-    return scenario.gangs, scenario.notes

@@ -28,8 +28,7 @@ from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
-from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
-from workbench.topology.draft_presets import fabric_line
+from workbench.topology.draft_objects import draft_of, fabric_line, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import Beside, History
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over

@@ -9,8 +9,7 @@ from workbench.errors import InputError
 from workbench.objects.fields import shown
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item
-from workbench.topology.draft_objects import fix_finding
-from workbench.topology.draft_presets import add_fabric
+from workbench.topology.draft_objects import add_fabric, fix_finding
 from workbench.topology.generate import Fabric
 from workbench.topology.presets import preset_fabric
 

@@ -207,7 +207,6 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 
     Parameters
     ----------
-    choices : tuple of PolicyChoice
     name : str
         Name of the set, as in `Question.shown`.
     """
@@ -218,12 +217,7 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 def matrix_view(
     matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[PolicyChoice, ...]
 ) -> dict[str, Any]:
-    """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict.
-
-    Parameters
-    ----------
-    choices : tuple of PolicyChoice
-    """
+    """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict."""
     name, gpus = shown_set(best, choices, question.shown)
     pair = slowest_of(matrix, gpus, question.symmetric)
     if gpus == best.gpus:

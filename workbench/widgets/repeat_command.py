@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.evaluate.choices import make_policy, policy_choices
+from workbench.evaluate.policy_choices import make_policy, policy_choices
 from workbench.model.scheduler_config import SchedulerConfig
 
 __all__ = ["repeat_command"]

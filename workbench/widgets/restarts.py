@@ -12,7 +12,7 @@ from workbench.cancel import check, finish
 from workbench.cluster.observed import observed_gangs
 from workbench.cluster.state import ClusterState
 from workbench.errors import WorkbenchError
-from workbench.evaluate.choices import make_policy, with_config
+from workbench.evaluate.policy_choices import make_policy, with_config
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import ipywidgets
 
 from workbench.errors import InputError
-from workbench.evaluate.choices import make_policy, with_config
 from workbench.evaluate.compare import Comparison
+from workbench.evaluate.policy_choices import make_policy, with_config
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.scenario_file import ScenarioFile, scenario_text
 from workbench.formats.whole_file import write_whole

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from typing import Any
 
 from workbench.cancel import Cancelled, Token, check
 
-__all__ = ["Worker"]
+__all__ = ["WorkProgress", "Worker"]
 
 #: How long work waits for what it replaces. Most stops within milliseconds; only a user's function that hangs outside
 #: of Python, or a compiled search that is not asked to look up, keeps its thread for longer.
@@ -67,3 +69,38 @@ class Worker:
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.busy
+
+
+#: Seconds without reports: most work ends before a report could be read, and each message delays the result.
+_UNTOLD_S = 0.2
+
+
+class WorkProgress:
+    """Reports the progress of some work, once it has run for a while.
+
+    It reports only in the thread of the work, at its checks and steps, so that no report follows the result and no
+    other thread has to wait for a lock.
+
+    Parameters
+    ----------
+    tell : callable
+        Called with the progress.
+    known : dict
+        Initial values of the progress, by name.
+    """
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None], known: dict[str, Any]) -> None:
+        self._tell, self._known = tell, known
+        self._told: dict[str, Any] | None = None
+        self._due = time.monotonic() + _UNTOLD_S
+
+    def now(self, known: dict[str, Any]) -> None:
+        """Update the progress with new values."""
+        self._known = known
+        self.look()
+
+    def look(self) -> None:
+        """Report the progress if it has changed and enough time has passed since the last report."""
+        if self._told is not self._known and time.monotonic() >= self._due:
+            self._told = self._known
+            self._tell(self._known)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.control.event_log import EventLog
+from workbench.control.job_requests import SYNCHRONISE, DelayedAction, JobRequests
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler, controller_of
-from workbench.control.retries import MOST_RETRIES, Retries
-from workbench.control.store import Object, Store, StoreChange
+from workbench.control.retries import MOST_RETRIES
+from workbench.control.store import InNamespace, Object, Store, StoreChange
 from workbench.errors import InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
@@ -22,7 +23,6 @@ from workbench.jobs.lifecycle.request import (
     SYNC,
     Action,
     CreatePod,
-    Delayed,
     DeletePod,
     DeletePodGroup,
     JobRequest,
@@ -42,18 +42,9 @@ from workbench.objects.pod_group import read_pod_group
 from workbench.objects.pod_group_manifest import pod_group_manifest
 from workbench.objects.queue import PriorityClass, read_priority_class
 
-__all__ = ["DelayedAction", "JobReconciler"]
+__all__ = ["JobReconciler"]
 
-_SYNCHRONISE = JobRequest("OutOfSync")
 _TERMINATE = JobRequest(action="TerminateJob")
-
-
-class DelayedAction(NamedTuple):
-    """An action that waits for its time: the Job, the time of the clock at which it is due, and the action."""
-
-    job: Ref
-    due: float
-    delayed: Delayed
 
 
 class _KnownJob(NamedTuple):
@@ -98,29 +89,20 @@ class JobReconciler(Reconciler):
     ) -> None:
         super().__init__(store, clock, log)
         self._ssh_keys = ssh_keys
-        self._requests: dict[Ref, list[JobRequest]] = {}
+        self._requests = JobRequests(waiting, requests)
         self._pods: dict[Ref, dict[str, PodState]] = {}
         self._commands: dict[Ref, list[Ref]] = {}
         self._read: dict[Ref, _KnownJob] = {}
-        self._delayed: dict[Ref, dict[Delayed, float]] = {}
-        self._retries = Retries()
-        for one in waiting:
-            self._delayed.setdefault(one.job, {})[one.delayed] = one.due
-        for key, request in requests:
-            self._requests.setdefault(key, []).append(request)
 
     @property
     def waiting(self) -> list[DelayedAction]:
         """The actions that wait for their time, by Job."""
-        return [
-            DelayedAction(key, due, one) for key, found in sorted(self._delayed.items()) for one, due in found.items()
-        ]
+        return self._requests.waiting
 
     @property
     def requests(self) -> list[tuple[Ref, JobRequest]]:
         """The requests that are not handled yet, by Job, those of a Job in the order in which they arose."""
-        found = [(key, request) for key, each in sorted(self._requests.items()) for request in each]
-        return found + [one for one in self._retries.planned() if one not in found]
+        return self._requests.unhandled
 
     # -----------------------------------------------------------------------------------------------------------------
     # what changed
@@ -140,17 +122,15 @@ class JobReconciler(Reconciler):
         return self._claim_changed(change)
 
     def _ask(self, key: Ref, request: JobRequest) -> list[Ref]:
-        requests = self._requests.setdefault(key, [])
-        if not (request == _SYNCHRONISE and requests and requests[-1] == _SYNCHRONISE):
-            requests.append(request)
+        self._requests.add(key, request)
         return [key]
 
     def _job_changed(self, change: StoreChange) -> Iterable[Ref]:
         before, after = change.before, change.after
         if after is None:
-            for room in (self._requests, self._pods, self._read, self._delayed):
-                room.pop(change.key, None)
-            self._retries.forget(change.key)
+            self._requests.forget(change.key)
+            self._pods.pop(change.key, None)
+            self._read.pop(change.key, None)
             # Nothing is due any more at the time of its delayed actions.
             return [change.key]
         if change.existing:
@@ -158,7 +138,7 @@ class JobReconciler(Reconciler):
             return [change.key]
         if before is not None and before["spec"] is after["spec"] and _phase(before) == _phase(after):
             return []
-        return self._ask(change.key, _SYNCHRONISE)
+        return self._ask(change.key, SYNCHRONISE)
 
     def _pod_changed(self, change: StoreChange) -> Iterable[Ref]:
         key = _job_of(change)
@@ -183,7 +163,7 @@ class JobReconciler(Reconciler):
         before, after = (None if one is None else GroupState.read(one) for one in (change.before, change.after))
         if before is not None and after is not None and before.phase == after.phase:
             return []
-        return self._ask(key, job_request(self._job(key).job, before, after) or _SYNCHRONISE)
+        return self._ask(key, job_request(self._job(key).job, before, after) or SYNCHRONISE)
 
     def _commanded(self, change: StoreChange) -> Iterable[Ref]:
         data = change.after
@@ -202,7 +182,7 @@ class JobReconciler(Reconciler):
         if change.before is not None or change.after is None:
             return []
         jobs = [Ref("Job", change.key.namespace, job["metadata"]["name"]) for job in self._jobs(change.key.namespace)]
-        return [key for one in jobs if self._job(one).job.claims for key in self._ask(one, _SYNCHRONISE)]
+        return [key for one in jobs if self._job(one).job.claims for key in self._ask(one, SYNCHRONISE)]
 
     def _jobs(self, namespace: str) -> Iterable[Object]:
         return self.store.list("Job", namespace)
@@ -217,7 +197,7 @@ class JobReconciler(Reconciler):
         self._delete_commands(key)
         stored = self.store.get(key)
         if stored is None or stored["metadata"].get("deletionTimestamp"):
-            self._requests.pop(key, None)
+            self._requests.drop(key)
             return None
         request = self._next_request(key)
         if request is not None:
@@ -225,12 +205,9 @@ class JobReconciler(Reconciler):
                 self._handle(key, stored, request)
             except BaseException:
                 # The API server did not answer, others wrote at the same time, or Ctrl-C: the request is tried again.
-                self._requests.setdefault(key, []).insert(0, request)
+                self._requests.put_back(key, request)
                 raise
-        if self._requests.get(key):
-            return self.clock.now
-        times = [*self._delayed.get(key, {}).values(), self._retries.next_time(key)]
-        return min((time for time in times if time is not None), default=None)
+        return self._requests.next_time(key, self.clock.now)
 
     def _delete_commands(self, key: Ref) -> None:
         """Delete the commands for a Job, which have become requests."""
@@ -240,52 +217,31 @@ class JobReconciler(Reconciler):
         self._commands.pop(key, None)
 
     def _next_request(self, key: Ref) -> JobRequest | None:
-        """The next request of a Job: the oldest that acts, else all that only synchronise as one.
+        def acts(requests: Sequence[JobRequest]) -> Iterator[bool]:
+            job, version = self._job(key).job, read_job_status(self.store.get(key) or {}).version
+            return (answer_to(job, version, one).action != SYNC for one in requests)
 
-        So the end does not depend on how many pods changed between two turns. Upstream takes requests in their order: a
-        Job whose last two pods finish together completes or restarts, whichever request comes first.
-        """
-        delayed = self._delayed.get(key, {})
-        due = next((one for one, at in delayed.items() if at <= self.clock.now), None)
-        if due is not None:
-            del delayed[due]
-            return replace(due.request, action=due.action)
-        again = self._retries.take_due(key, self.clock.now)
-        if again is not None:
-            return again
-        requests = self._requests.pop(key, [])
-        if not requests:
-            return None
-        job, version = self._job(key).job, read_job_status(self.store.get(key) or {}).version
-        acts = (i for i, one in enumerate(requests) if answer_to(job, version, one).action != SYNC)
-        at = next(acts, None)
-        if at is None and not delayed:
-            return _SYNCHRONISE if len(requests) > 1 else requests[0]
-        chosen = requests.pop(at or 0)
-        if requests:
-            self._requests[key] = requests
-        return chosen
+        return self._requests.take(key, self.clock.now, acts)
 
     def _handle(self, key: Ref, stored: Object, request: JobRequest) -> None:
         read = self._job(key)
         group = self.store.get(_group_key(key, stored))
         claims = self.store.list("PersistentVolumeClaim", key.namespace) if read.job.claims else ()
-        waiting = self._delayed.get(key, {})
         observed = Observed(
             status=read_job_status(stored),
             pods=tuple(self._pods.get(key, {}).values()),
             pod_group=None if group is None else GroupState.read(group),
             claims=frozenset(claim["metadata"]["name"] for claim in claims),
-            delayed=tuple(waiting),
+            delayed=self._requests.delayed(key),
             now=self.clock.stamp,
         )
         step = next_status(read.job, observed, request)
-        self._delayed[key] = {one: waiting.get(one, self.clock.now + one.delay) for one in step.delayed}
+        self._requests.delay(key, step.delayed, self.clock.now)
         status = self._carry_out_all(key, read, step)
         if status is None:
             self._retry(key, stored, request)
             return
-        self._retries.forget(key, request)
+        self._requests.succeeded(key, request)
         before, after = observed.status.phase, status.phase
         if before != after:
             self._say(key, after, f"{_because(request)}{before or 'new'} → {after}")
@@ -294,7 +250,7 @@ class JobReconciler(Reconciler):
 
     def _retry(self, key: Ref, stored: Object, request: JobRequest) -> None:
         """Plan a retry of a request that failed, or terminate the Job if none is left."""
-        if self._retries.again(key, request, self.clock.now):
+        if self._requests.failed(key, request, self.clock.now):
             return
         self._say(key, "FailedSync", f"no success after {MOST_RETRIES} retries: the Job is terminated", warning=True)
         if request != _TERMINATE:
@@ -369,7 +325,7 @@ class JobReconciler(Reconciler):
 
     def _hooks(self, key: Ref, read: _KnownJob, action: RunHooks) -> JobOutcome:
         job = {**read.manifest, "status": (self.store.get(key) or {}).get("status") or {}}
-        plugins, stored = job["spec"]["plugins"], _InNamespace(self.store, key.namespace)
+        plugins, stored = job["spec"]["plugins"], InNamespace(self.store, key.namespace)
         match action.moment:
             case "add":
                 keys = self._ssh_keys() if "ssh" in plugins else PLACEHOLDER_KEYS
@@ -408,26 +364,6 @@ class JobReconciler(Reconciler):
         self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
 
 
-class _InNamespace(Mapping[tuple[str, str], Object]):
-    """The objects of one namespace by (kind, name), each looked up in the store only when it is read."""
-
-    def __init__(self, store: Store, namespace: str) -> None:
-        self._store = store
-        self._namespace = namespace
-
-    def __getitem__(self, key: tuple[str, str]) -> Object:
-        found = self._store.get(Ref(key[0], self._namespace, key[1]))
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        raise NotImplementedError("objects are looked up one by one")
-
-    def __len__(self) -> int:
-        raise NotImplementedError("objects are looked up one by one")
-
-
 def _job_of(change: StoreChange) -> Ref | None:
     """The Job that controls the changed object; None if none does."""
     owner = controller_of(change.after or change.before or {"metadata": {}})
@@ -451,7 +387,7 @@ def _same_but_status(one: Object, other: Object) -> bool:
 
 
 def _because(request: JobRequest) -> str:
-    cause = request.action or ("" if request == _SYNCHRONISE else request.event)
+    cause = request.action or ("" if request == SYNCHRONISE else request.event)
     return f"{cause}{f' of {request.pod}' if request.pod else ''}: " if cause else ""
 
 

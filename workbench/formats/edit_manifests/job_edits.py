@@ -13,7 +13,7 @@ from workbench.formats.edit_manifests.owned_edits import owner_of, shrink_owned
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.model.counted import counted
 from workbench.model.gang import lower_minimum
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
 from workbench.objects.fields import shown

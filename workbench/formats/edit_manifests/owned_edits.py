@@ -10,7 +10,7 @@ from workbench.formats.edit_manifests.job_objects import JobObjects
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.model.counted import counted
 from workbench.model.gang import lower_minimum
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.batch_job import BatchJob, JobSpec
 from workbench.objects.deployment import MIN_MEMBER_ANNOTATION
 from workbench.objects.fields import path_steps

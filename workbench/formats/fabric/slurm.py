@@ -17,8 +17,8 @@ from workbench.formats.fabric.switch_groups import group_tree
 from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
+from workbench.model.number_text import whole_number
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.whole_number import whole_number
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["SlurmBlock", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]

@@ -15,8 +15,8 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.slurm import SlurmBlock, Switch, block_records, block_rows, switch_records, switch_rows
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
+from workbench.model.number_text import whole_number
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.whole_number import whole_number
 
 __all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
 

@@ -27,7 +27,6 @@ def day_of_jobs(gangs: Sequence[Gang], seed: int) -> str:
 
     Parameters
     ----------
-    gangs : sequence of Gang
     seed : int
         The same seed gives the same times.
     """

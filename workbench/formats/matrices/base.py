@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.formats.matrices.link_speeds import LinkSpeeds
-from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix, SuspiciousLinks
 from workbench.model.links import pairs_text
 from workbench.model.notice import Notice
-from workbench.model.suspicious_links import SuspiciousLinks
 from workbench.objects.fields import shown
 
 __all__ = [

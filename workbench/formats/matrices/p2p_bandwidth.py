@@ -12,10 +12,9 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, numbers_of, pick_block, read_grid
 from workbench.formats.matrices.link_speeds import LinkSpeeds
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
 from workbench.model.links import SLOW_DIRECTION, pairs_text
 from workbench.model.notice import Notice
-from workbench.model.suspicious_links import SuspiciousLinks
 
 __all__ = ["P2P_BANDWIDTH"]
 

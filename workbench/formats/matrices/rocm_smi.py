@@ -24,7 +24,7 @@ from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.fields import shown
 
 __all__ = ["ROCM_SMI", "nominal_bandwidth", "types_of_weights"]

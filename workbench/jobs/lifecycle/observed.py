@@ -10,7 +10,7 @@ from workbench.jobs.lifecycle.request import Delayed
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.jobs.sub_groups import PARTITION_LABEL
 from workbench.jobs.task_pods import is_out_of_sync
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.job_status import JobStatus, read_job_status
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.job import refuse_job
 from workbench.objects.admission.known import Known
+from workbench.objects.admission.notes import notes_of
 from workbench.objects.admission.pod_group import refuse_pod_group
-from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, is_reviewed, notes_of, refusal_of, review
+from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, is_reviewed, refusal_of, review
 
 __all__ = [
     "REVIEWED_KINDS",

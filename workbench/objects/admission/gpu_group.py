@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.model.whole_number import whole_number
+from workbench.model.number_text import whole_number
 
 __all__ = [
     "GANG_MINIMUM_ANNOTATION",

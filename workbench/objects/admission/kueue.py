@@ -142,7 +142,6 @@ def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Noti
 
     Parameters
     ----------
-    owner : TopOwner
     levels : collection of str, optional
         Node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
     """

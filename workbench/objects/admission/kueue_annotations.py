@@ -67,7 +67,6 @@ class AnnotationFault:
     ----------
     pods : str
         Name of the pod set.
-    kind : {"Invalid", "Required", "Forbidden", "Duplicate"}
     annotation : str
         The annotation; empty: the annotations as a whole.
     detail : str

@@ -29,40 +29,38 @@ from workbench.objects.admission.kueue import (
     pod_annotation_faults,
     unknown_levels,
 )
+from workbench.objects.admission.notes import NOTED_KINDS, annotation_notes
 from workbench.objects.admission.plugins import master_warnings, plugin_warnings
 from workbench.objects.admission.pod_group import pod_group_findings, queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.queue import queue_defaults, queue_findings
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
-from workbench.objects.deployment import min_member_notes, read_deployment, scheduler_notes
+from workbench.objects.deployment import read_deployment
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
-from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
+from workbench.objects.hyper_job import hyper_job_notes
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.names import label_errors, name_error
 from workbench.objects.pod import PodTemplate, read_pod, read_template
-from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
+from workbench.objects.pod_group import read_pod_group
 from workbench.objects.queue import read_queue
-from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
+from workbench.objects.schemas import strict_text, unknown_in, unknown_notes
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, served_version
 from workbench.objects.schemas.wrong_types import wrong_types_in
 from workbench.objects.top_owner import TopOwner
 from workbench.objects.top_owner_kinds import top_owner_reader
-from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
-__all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "notes_of", "refusal_of", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "refusal_of", "review"]
 
 #: (API group, kind) of the objects that `review` knows in all fields. Of Deployments it checks the names of fields and
 #: keys, and the types of the fields that are read; of top owners (`TOP_OWNERS`) it checks the fields that are read.
-REVIEWED_KINDS = DESCRIBED_KINDS | {(DOCUMENT_GROUP, "HyperJob")} | KUEUE_KINDS
+REVIEWED_KINDS = NOTED_KINDS | KUEUE_KINDS
 
 #: End of the names of Volcano's API groups.
 _VOLCANO = ".volcano.sh"
 
 #: Kinds of Volcano, whose CustomResourceDefinitions check the types of all fields.
 _CUSTOM = frozenset(SCHEMA_KINDS)
-
-_REPLICATED = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True)
@@ -153,48 +151,9 @@ def review(
         verdict = Verdict("; ".join(one.text for one in found), warnings=verdict.warnings, findings=found)
     unknown = unknown_tier_names(data, release, known.tier_names)
     dropped = () if strict else unknown_notes(unknown_fields)
-    warnings = (*dropped, *verdict.warnings, *unknown, *_annotation_notes(data))
+    warnings = (*dropped, *verdict.warnings, *unknown, *annotation_notes(data))
     findings = verdict.findings or ((Fault("", verdict.refusal),) if verdict.refusal else ())
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
-
-
-def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]:
-    """Notices about an input object that is accepted although parts of it have no effect.
-
-    The notices concern unknown fields and keys, defaults that the schema of every release writes into the
-    networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
-    of a Pod that has a node are ignored, because the Pod is scheduled already.
-
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest.
-    accepted : bool
-        Whether `review` has accepted the object, which then has no unknown field.
-    """
-    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
-    if (group, kind) == ("apps", "StatefulSet"):
-        return _annotation_notes(data)
-    if (group, kind) not in REVIEWED_KINDS or is_kueue_kind(data):
-        return []
-    notes = _annotation_notes(data)
-    if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
-        return notes
-    if data["kind"] == "HyperJob":
-        notes = [*hyper_job_notes(data), *notes]
-        data = released_form(data)
-    fills_in = data["kind"] in ("Job", "PodGroup", "HyperJob") and not is_stored(data)
-    holders = topology_holders(data, Release.V1_15) if fills_in else []
-    filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.V1_15).items()}
-    unknown = () if accepted else unknown_in_hyper_job(data) if data["kind"] == "HyperJob" else unknown_in(data)
-    return [
-        *unknown_notes(unknown),
-        *(
-            Notice("default-filled-in", f"{path}: {value} is filled in, as the API server does")
-            for path, value in filled.items()
-        ),
-        *notes,
-    ]
 
 
 def refusal_of(data: Mapping[str, Any]) -> str:
@@ -291,36 +250,6 @@ def _kueue_object(data: Mapping[str, Any]) -> Verdict:
     read_metadata(data, namespaced=data["kind"] in ("Workload", "LocalQueue"))
     found = [*kueue_findings(data), *(Fault(*each) for each in _wrong_metadata(data))]
     return Verdict("; ".join(one.text for one in found), findings=tuple(found))
-
-
-def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
-    """Notices about annotations that are invalid (with the value used instead) or have no effect on this kind of
-    object.
-    """
-    metadata = get_map(data, "metadata", "")
-    spec = get_map(data, "spec", "")
-    if data["kind"] in _REPLICATED:
-        template = read_template(spec, "spec")
-        own = get_texts(metadata, "annotations", "metadata")
-        ignored = constraint_annotations_without_effect(data, "", "the annotation in spec.template.metadata")
-        notes = [*min_member_notes(own), *constraint_annotation_notes(template.annotations), *ignored]
-        return notes if is_stored(data) else [*notes, *scheduler_notes(template)]
-    if data["kind"] == "Job":
-        tasks = [
-            (child(path, "template"), get_map(item, "template", path)) for path, item in get_maps(spec, "tasks", "spec")
-        ]
-        return [
-            note
-            for path, holder in (("", data), *tasks)
-            for note in constraint_annotations_without_effect(holder, path, "spec.networkTopology")
-        ]
-    # A controller copies the annotations of its object to the PodGroup; the notice belongs to that object.
-    if data["kind"] == "PodGroup" and not metadata.get("ownerReferences"):
-        return constraint_annotations_without_effect(data, "", "spec.networkTopology")
-    if data["kind"] == "Pod" and metadata.get("annotations"):
-        annotations = get_texts(metadata, "annotations", "metadata")
-        return [] if GROUP_NAME_ANNOTATION in annotations else constraint_annotation_notes(annotations)
-    return []
 
 
 def _wrong_metadata(data: Mapping[str, Any]) -> list[tuple[str, str]]:

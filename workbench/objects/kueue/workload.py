@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workbench.model.api_time import seconds_of
+from workbench.model.clock import seconds_of
 from workbench.model.extras import Extra
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, PreferredTerm, SliceLayer, TopologyRequest
@@ -36,7 +36,6 @@ class KueueWorkload(GangRequest, ClusterPart):
 
     Attributes
     ----------
-    metadata : Metadata
     templates : tuple of PodTemplate
         Of the pod sets, in their order.
     queued : QueuedWorkload

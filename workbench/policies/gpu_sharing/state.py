@@ -10,11 +10,11 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.kernels.gpu_sharing import MAX_GPUS, MAX_MODELS, SharingNodes, Typical
 from workbench.model.arrays import Ints, Words
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Role
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.ledger import Ledger
 from workbench.model.resources import CPU
-from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShape, TypicalShapes
 
 __all__ = ["GpuModels", "kinds_of", "other_columns", "shape_of", "sharing_nodes", "typical_arrays"]
@@ -37,7 +37,7 @@ class GpuModels:
     of_node: Ints
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot, label: str) -> GpuModels:
+    def of(cls, snapshot: ClusterFacts, label: str) -> GpuModels:
         """Read the models of the nodes of a snapshot.
 
         Raises InputError: more than 64 models.

@@ -15,15 +15,17 @@ import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.model.arrays import Ints
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.gpu_shares import words_of_mask
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement
-from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_reasons, node_text
@@ -95,9 +97,9 @@ class _GroupGpus(GpuQuestions):
         words = np.zeros((gang.n_pods, self.free.shape[1]), dtype=np.uint64)
         visible = np.zeros_like(words)
         for pod, mask in turn.masks.items():
-            words[pod] = gpu_words_row(mask, words.shape[1])
+            words[pod] = words_of_mask(mask, words.shape[1])
             seen = turn.members[int(node[pod])] if self.shared else mask
-            visible[pod] = gpu_words_row(seen, words.shape[1])
+            visible[pod] = words_of_mask(seen, words.shape[1])
         return GpuAssignment(words, tuple(turn.gpu_warnings()), visible=visible)
 
 
@@ -252,7 +254,7 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
     return [Notice("gpu-group-size", text, f"GPU group {group.name}", {"wants": group.replica, "has": pods})]
 
 
-def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot) -> GpuPlan | None:
+def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterFacts) -> GpuPlan | None:
     """The plan (node and GPUs of each pod) made for the group when the gang was placed.
 
     None if every pod was placed by itself.

@@ -19,10 +19,10 @@ from workbench.model.explanation import NO_RECORDERS, Recorders
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
+from workbench.model.number_text import whole_number
 from workbench.model.placement import UNPLACED, Decision, NearestMiss
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology
-from workbench.model.whole_number import whole_number
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import node_text

@@ -14,9 +14,10 @@ from typing import Literal
 import numpy as np
 
 from workbench.model.arrays import Words
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan
-from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+from workbench.model.gpu_shares import words_of_mask
 
 __all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]
 
@@ -62,7 +63,7 @@ class PlanCache:
     plans: tuple[GpuPlan, ...] = ()
 
     @classmethod
-    def of(cls, snapshot: ClusterSnapshot, time_to_live_s: float) -> PlanCache:
+    def of(cls, snapshot: ClusterFacts, time_to_live_s: float) -> PlanCache:
         """The live plans of a snapshot.
 
         Dropped are entries of pods that are bound, plans older than `time_to_live_s` at the time of the snapshot
@@ -85,7 +86,7 @@ class PlanCache:
         """Return a cache without the plan of a group that has ended or whose last pod is bound."""
         return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
 
-    def reserved(self, snapshot: ClusterSnapshot, namespace: str = "", group: GpuGroup | None = None) -> Words:
+    def reserved(self, snapshot: ClusterFacts, namespace: str = "", group: GpuGroup | None = None) -> Words:
         """GPUs that the plans of other groups reserve.
 
         Parameters
@@ -107,5 +108,5 @@ class PlanCache:
             for pod in plan.pods:
                 if pod.gpu_mask and snapshot.topology.has_node(pod.node):
                     node = snapshot.topology.node(pod.node)
-                    words[node] |= gpu_words_row(pod.gpu_mask & ((1 << 64 * words.shape[1]) - 1), words.shape[1])
+                    words[node] |= words_of_mask(pod.gpu_mask & ((1 << 64 * words.shape[1]) - 1), words.shape[1])
         return words

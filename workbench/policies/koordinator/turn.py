@@ -14,9 +14,9 @@ from workbench.model.arrays import Ints, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.gpu_plan import GpuPlan
+from workbench.model.gpu_shares import words_of_mask
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
-from workbench.model.snapshot import gpu_words_row
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.node_classes import matrix_for, node_classes
 from workbench.policies.koordinator.node_set import choose_nodes
@@ -193,7 +193,7 @@ class GangTurn:
         if mask:
             self.masks[pod] = mask
             self.members[node] = self.members.get(node, 0) | mask
-            self._free[node] &= ~gpu_words_row(mask, self._free.shape[1])
+            self._free[node] &= ~words_of_mask(mask, self._free.shape[1])
 
     def _matrix(self, node: int) -> BandwidthMatrix | None:
         return matrix_for(self._request, node)

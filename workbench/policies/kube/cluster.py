@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.labels import FilterCache, NodeFilter, NodeLabels, NodeTaints, Toleration
 from workbench.model.ledger import Ledger
 from workbench.model.pod_counts import PodCounts
 from workbench.model.resources import ASSUMED, request_vector
-from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value, Working
 from workbench.policies.kube.shape import PodShape
 
@@ -52,7 +52,7 @@ class KubeNodes(Value):
     closed: Mask
 
     @classmethod
-    def of_snapshot(cls, snapshot: ClusterSnapshot) -> KubeNodes:
+    def of_snapshot(cls, snapshot: ClusterFacts) -> KubeNodes:
         """The nodes of a snapshot, in its order."""
         nodes = cls(
             snapshot.topology.node_names,

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from workbench.model.gang import ANY_NODE, Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
-from workbench.model.pod_counts import PodKind
-from workbench.model.pod_labels import pod_labels
+from workbench.model.pod_counts import PodKind, pod_labels
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.running_pod import RunningPod
 from workbench.model.value import Value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang, SubGroup
 from workbench.model.kube_group import KubeGroup
 from workbench.model.notice import Notice
-from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.levels import level_key
@@ -55,13 +55,13 @@ class GangTree:
     notices: dict[int, tuple[Notice, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> GangTree:
+    def of(cls, gangs: Sequence[Gang], snapshot: ClusterFacts) -> GangTree:
         """The tree of gangs that have one root (`root_of`) in one namespace.
 
         Parameters
         ----------
         gangs : sequence of Gang
-        snapshot : ClusterSnapshot
+        snapshot : ClusterFacts
             Its running pods of the gangs pin the domain.
         """
         tree = cls(tuple(gangs))
@@ -83,7 +83,7 @@ class GangTree:
         tree.root = tree.groups[group_key(first.namespace, name, composite)]
         return tree
 
-    def _read(self, number: int, snapshot: ClusterSnapshot) -> list[KubePodGroup]:
+    def _read(self, number: int, snapshot: ClusterFacts) -> list[KubePodGroup]:
         """Groups of one gang, and its pods."""
         gang = self.gangs[number]
         wish = gang.extra(KubeGroup)

@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
@@ -229,7 +230,7 @@ class KubeTopology(KubeDefault):
         levels: Levels,
         order: Ints,
         outcome: GroupOutcome[GroupPod, int, Ints],
-        snapshot: ClusterSnapshot,
+        snapshot: ClusterFacts,
     ) -> tuple[Notice, ...]:
         """What kube-scheduler would evict for a group that finds no room; nothing is evicted here."""
         never = any(gang.extra(KubeGroup).preemption_policy == "Never" for gang in tree.gangs)

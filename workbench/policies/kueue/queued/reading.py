@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from workbench.model.api_time import seconds_of
+from workbench.model.clock import seconds_of
 from workbench.model.gang import Gang, Role
 from workbench.model.kueue import PodSet, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_topology

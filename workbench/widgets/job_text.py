@@ -1,14 +1,60 @@
-"""`job_yaml`: the manifest of a Volcano Job from the few fields of a form."""
+"""The jobs that users type in a widget: read from their text, joined with a file, or made from a form."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.formats.load import load
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.gang import Gang
+from workbench.model.notice import Notice, texts_of
 from workbench.objects.fields import shown
 
-__all__ = ["job_yaml"]
+__all__ = ["gangs_of", "job_yaml", "with_file"]
+
+
+def gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
+    """The jobs in a text of manifests, and notices on its other objects.
+
+    Raises InputError: an object is refused, or the text has no job.
+    """
+    scenario = load("-", stdin=text)
+    if scenario.refused:
+        refused = scenario.refused[0]
+        raise InputError(f"{refused.subject}: {refused}")
+    if not scenario.gangs:
+        expected = "a Job, PodGroup with pods, HyperJob or Deployment"
+        raise InputError("no job in the text", got="; ".join(texts_of(scenario.notes)) or None, expected=expected)
+    return scenario.gangs, scenario.notes
+
+
+def with_file(text: str, file: str, name: str) -> str:
+    """The text of the jobs with a file added.
+
+    Raises InputError: no jobs can be read of the file, alone or with the text.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, for the error.
+    """
+    joined = f"{text.rstrip()}\n---\n{file}" if text.strip() else file
+    try:
+        gangs_of(file)
+    except InputError as error:
+        # A PodGroup and its pods may come in two files.
+        if not text.strip() or _keys_in(joined) <= _keys_in(text):
+            raise error.of(name) from None
+    return joined
+
+
+def _keys_in(text: str) -> set[str]:
+    """``namespace/name`` of each job in a text; empty if none can be read."""
+    try:
+        return {gang.key for gang in gangs_of(text)[0]}
+    except InputError:
+        return set()
 
 
 def job_yaml(fields: dict[str, Any]) -> str:
