@@ -489,10 +489,6 @@ class Gang(Value, Displayed):
         """Thousandths that each pod holds of each of its GPUs: int16 of shape (n_pods,), 1000 for whole GPUs."""
         return np.array([role.gpu_milli or WHOLE_GPU for role in self.roles], dtype=np.int16)[self.role_of_pod]
 
-    @cached_property
-    def _rows(self) -> dict[tuple[str, ...], tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]]:
-        return {}
-
     def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
         """Requests of one pod of each role, as an array with the given resource columns.
 
@@ -508,9 +504,10 @@ class Gang(Value, Displayed):
         missing : tuple of tuple of str
             For each role, the requested resources that have no column.
         """
-        found = self._rows.get(columns)
+        known = self.__dict__.setdefault("_rows", {})
+        found: tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]] | None = known.get(columns)
         if found is None:
-            found = self._rows[columns] = request_rows(columns, (role.requests for role in self.roles))
+            found = known[columns] = request_rows(columns, [role.requests for role in self.roles])
             found[0].flags.writeable = False
         return found
 

@@ -212,7 +212,8 @@ class Composed(Policy):
             text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
             found.append(Notice("gang-groups-not-read", text))
         unread = [extra.unread(self.node.name) for kind, extra in gang.extras.items() if kind not in self.traits.reads]
-        found += sorted((notice for notice in unread if notice is not None), key=lambda notice: notice.code)
+        if unread:
+            found += sorted((notice for notice in unread if notice is not None), key=lambda notice: notice.code)
         return tuple(found)
 
 

@@ -22,6 +22,9 @@ __all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]
 
 Bytes = npt.NDArray[np.uint8]
 
+_ONLY_ROLE = np.zeros(1, dtype=np.int32)
+_ONLY_ROLE.flags.writeable = False
+
 
 @dataclass(eq=False)
 class Demand:
@@ -60,7 +63,7 @@ class Demand:
         # By what a mask depends on: roles that agree share one array.
         self._masks: dict[tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
 
-    @cached_property
+    @property
     def taken(self) -> Longs:
         """Amounts that placing one pod of each role takes from a ledger, int64 (roles, columns).
 
@@ -74,6 +77,8 @@ class Demand:
     @cached_property
     def position_of_role(self) -> Ints:
         """Position of each role in `roles`: int32 of shape (roles,)."""
+        if len(self.roles) == 1:
+            return _ONLY_ROLE
         place = [0] * len(self.roles)
         for i, role in enumerate(self.roles):
             place[role] = i

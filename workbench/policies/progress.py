@@ -139,7 +139,7 @@ def invalid_gang(progress: Progress) -> str:
     valid = progress.counted + sum(progress.left)
     if valid < progress.min_available:
         return f"Not enough valid tasks for gang-scheduling, valid: {valid}, min: {progress.min_available}"
-    if progress.min_available >= sum(progress.minimums):
+    if any(progress.minimums) and progress.min_available >= sum(progress.minimums):
         for present, left, minimum in zip(progress.present, progress.left, progress.minimums, strict=True):
             if present + left < minimum:
                 return "Not enough valid pods of each task for gang-scheduling"

@@ -169,7 +169,7 @@ def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool, words: Wor
     if text:
         text += _jobs_without_pods(gang)
         return (Notice("not-enough-pods", text, numbers={"count": progress.missing}),)
-    if gang.jobs:
+    if gang.jobs or not any(role.depends_on for role in gang.roles):
         return ()
     present = [here + left for here, left in zip(progress.present, progress.left, strict=True)]
     why = unmet_dependency(gang, present, sub_groups=sub_groups)

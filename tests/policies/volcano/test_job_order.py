@@ -12,7 +12,7 @@ from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.parts.task_order import task_rank
 from workbench.policies.volcano.session.jobs import job_key
-from workbench.policies.volcano.session.policy import with_plugins
+from workbench.policies.volcano.session.policy import PluginChanges
 
 TOTAL = np.array([100.0, 100.0])
 
@@ -75,24 +75,24 @@ GANG = Gang("d", "j", (Role("a", 2, {"cpu": 1}, min_available=1, priority=1), Ro
 
 
 def test_with_gang_and_priority_the_gang_is_seen_as_it_is():
-    assert with_plugins(config("priority", "gang"), GANG) is GANG
+    assert PluginChanges.of(config("priority", "gang")).apply(GANG) is GANG
 
 
 @pytest.mark.parametrize("plugins", [("priority",), ("priority", PluginOption("gang", {"JobReady": False}))])
 def test_without_gang_no_minimum_holds_a_pod_back(plugins):
-    seen = with_plugins(config(*plugins), GANG)
+    seen = PluginChanges.of(config(*plugins)).apply(GANG)
     assert (seen.min_available, [role.min_available for role in seen.roles]) == (0, [None, None])
 
 
 @pytest.mark.parametrize("plugins", [("priority",), ("priority", PluginOption("gang", {"SubJobReady": False}))])
 def test_without_gang_no_minimum_of_a_sub_group_holds_it_back(plugins):
     gang = replace(GANG, sub_groups=(SubGroup("p", (0, 1, 2), None, 3),), sub_grouped=True)
-    assert [group.min_available for group in with_plugins(config(*plugins), gang).sub_groups] == [0]
+    assert [group.min_available for group in PluginChanges.of(config(*plugins)).apply(gang).sub_groups] == [0]
 
 
 @pytest.mark.parametrize("plugins", [("gang",), (PluginOption("priority", {"TaskOrder": False}), "gang")])
 def test_without_the_order_of_tasks_roles_keep_their_own(plugins):
-    seen = with_plugins(config(*plugins), GANG)
+    seen = PluginChanges.of(config(*plugins)).apply(GANG)
     assert task_rank(GANG).tolist() == [1, 2, 0]
     assert task_rank(seen).tolist() == [0, 2, 1]
     assert seen.roles == GANG.roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,7 @@ from workbench.policies.volcano.parts.scores import NodeOrderParameters, score_w
 from workbench.policies.volcano.session.pipelined import assign_beside_endings
 from workbench.policies.volcano.session.rounds import FlatRounds, Rounds
 
-__all__ = ["Allocate", "VolcanoPolicy", "min_resources", "with_plugins"]
+__all__ = ["Allocate", "PluginChanges", "VolcanoPolicy", "min_resources"]
 
 
 P = TypeVar("P", bound=NodeOrderParameters)
@@ -88,6 +88,7 @@ class VolcanoPolicy(NodePolicy):
         self.gradients = option is not None and enabled(option, "HyperNodeGradient")
         predicates = self.config.plugin("predicates")
         self.scores_at_open = predicates is None
+        self._changes = PluginChanges.of(self.config)
         self._filters_nodes = predicates is not None and enabled(predicates, "Predicate")
         self.warnings = () if given is None else config_warnings(given, self.release)
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
@@ -159,7 +160,7 @@ class VolcanoPolicy(NodePolicy):
 
         Without the plugin predicates, selectors and taints do not restrict the nodes.
         """
-        seen = with_plugins(self.config, gang)
+        seen = self._changes.apply(gang)
         demand = Demand(seen, ledger, gpus) if self._filters_nodes else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
 
@@ -208,23 +209,44 @@ def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Re
     return replace(parameters, **given)
 
 
-def with_plugins(config: SchedulerConfig, gang: Gang) -> Gang:
-    """The gang as the configured plugins see it.
+class PluginChanges(NamedTuple):
+    """What the plugins of a configuration that are missing or switched off change in a gang; read once per policy.
 
-    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
-    sub-job readiness no minimum of a sub-group does. Without the task order of the plugin priority, roles come in the
-    gang's order.
+    Attributes
+    ----------
+    no_minimums : bool
+        No minimum of the job holds a pod back: the plugin gang is missing, or its job readiness is off.
+    no_group_minimums : bool
+        No minimum of a sub-group does: the plugin gang is missing, or its sub-job readiness is off.
+    no_priorities : bool
+        Roles come in the gang's order: the plugin priority is missing, or its task order is off.
     """
-    together, order = config.plugin("gang"), config.plugin("priority")
-    if together is None or not enabled(together, "JobReady"):
-        roles = tuple(replace(role, min_available=None) for role in gang.roles)
-        gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
-    if (together is None or not enabled(together, "SubJobReady")) and gang.sub_groups:
-        gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
-    if (order is None or not enabled(order, "TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
-        # The order of sub-jobs still goes by the priorities of their pods.
-        gang = replace(gang, tasks_by_priority=False)
-    return gang
+
+    no_minimums: bool
+    no_group_minimums: bool
+    no_priorities: bool
+
+    @classmethod
+    def of(cls, config: SchedulerConfig) -> PluginChanges:
+        """Read the plugins gang and priority of a configuration."""
+
+        def off(plugin: str, switch: str) -> bool:
+            option = config.plugin(plugin)
+            return option is None or not enabled(option, switch)
+
+        return cls(off("gang", "JobReady"), off("gang", "SubJobReady"), off("priority", "TaskOrder"))
+
+    def apply(self, gang: Gang) -> Gang:
+        """The gang as the configured plugins see it."""
+        if self.no_minimums:
+            roles = tuple(replace(role, min_available=None) for role in gang.roles)
+            gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
+        if self.no_group_minimums and gang.sub_groups:
+            gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
+        if self.no_priorities and len({role.priority for role in gang.roles}) > 1:
+            # The order of sub-jobs still goes by the priorities of their pods.
+            gang = replace(gang, tasks_by_priority=False)
+        return gang
 
 
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
@@ -237,4 +259,7 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     amounts = gang.extra(VolcanoMemory).min_resources
     if amounts is None:
         return None
-    return np.array([min(amounts.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
+    found = [amounts.get(name, 0) for name in resources]
+    if max(found) > MAX_SUM:
+        found = [min(amount, MAX_SUM) for amount in found]
+    return np.array(found, dtype=np.int64)

@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+_NO_POLICIES = np.zeros(0, dtype=np.int64)
+_NO_POLICIES.flags.writeable = False
+
+
 def compiled_search(
     asked: SearchQuery,
     context: FillContext,
@@ -108,7 +112,7 @@ def _job_columns(asked: SearchQuery, progress: Progress, pad: Callable[[Longs], 
         limit=asked.limits.job,
         minimum=None if minimum is None else pad(minimum),
         record=asked.record,
-        wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64),
+        wanted=np.array([*gang.min_subgroups.values()], dtype=np.int64) if gang.min_subgroups else _NO_POLICIES,
     )
 
 
@@ -135,12 +139,12 @@ def _sub_job_columns(
         scored=subs.topology,
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
-        record=np.array(asked.records, dtype=np.int32) if any(known != NO_RECORD for known in asked.records) else None,
+        record=None if asked.records.count(NO_RECORD) == s else np.array(asked.records, dtype=np.int32),
         request=pad(subs.request),
         pending=pad(subs.pending),
         running_start=_starts(subs.running_nodes) if gang.ready else None,
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else None,
-        grade=before_ready(subs, rank, order),
+        grade=None if s == 1 else before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.position_of_role[subs.runs[1]], subs.runs[2]),
     )
 
@@ -206,7 +210,8 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
         Sum of the scores of all rounds.
     """
     node = nodes_of_pods(asked, search)
-    answer = Assignment(node, reasons_of(asked.request, node, None), score=score, warnings=asked.limits.warnings)
+    reasons = {} if search.n_placed == len(node) else reasons_of(asked.request, node, None)
+    answer = Assignment(node, reasons, score=score, warnings=asked.limits.warnings)
     if asked.recorded and (record := search.record) != NO_RECORD:
         enter_records(asked, answer, search.records().tolist(), record)
     return answer
@@ -223,8 +228,6 @@ def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tu
 
     `idle` are the idle resources after the placed pods; None: not computed yet.
     """
-    if node.min(initial=0) >= 0:
-        return {}
     found = causes_by_role(request, node, idle)
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
     return {role: causes or nowhere for role, causes in found.items()}

@@ -64,6 +64,9 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top is tried,
         and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).
     """
+    if not gang.sub_groups and (hard := hard_tier(gang.constraint)) is not None and gradients:
+        # Most gangs: one limit, given by its number.
+        return Limits(hard, (), ())
     # Sub-groups of one policy share their wish, which is looked at once.
     numbers: dict[TopologyConstraint | None, int] = {}
     number_of_group = [numbers.setdefault(group.constraint, len(numbers)) for group in gang.sub_groups]
@@ -165,4 +168,4 @@ def adjust_constraints(
     """
     job = soft_to_hard(translate_tier_name(job, tier_of_name), top_tier)
     below = top_tier if job is None or job.highest_tier is None else job.highest_tier
-    return job, tuple(soft_to_hard(translate_tier_name(one, tier_of_name), below) for one in sub_groups)
+    return job, tuple([soft_to_hard(translate_tier_name(one, tier_of_name), below) for one in sub_groups])

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 from weakref import ref
 
+import numpy as np
+
 from workbench.errors import InternalError
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.two_level import TwoLevel
@@ -219,6 +221,7 @@ class Volcano115(VolcanoPolicy):
     def search(self, asked: SearchQuery) -> TwoLevel:
         """Make the two-level search of a job (HyperNodes for job and sub-jobs), before its first round."""
         p, topology, context = self._parameters, asked.topology, self.context(asked.request)
+        fades = np.count_nonzero(asked.subs.topology) < len(asked.subs.names)
         seen = context.scored
         if seen.columns not in self._packing:
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
@@ -230,7 +233,7 @@ class Volcano115(VolcanoPolicy):
             packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
             order=self._sub_job_order,
-            fading=fading_of(p, topology, seen.columns) if not asked.subs.topology.all() else None,
+            fading=fading_of(p, topology, seen.columns) if fades else None,
         )
 
     def repeatable(self, request: Request) -> Prepared | None:

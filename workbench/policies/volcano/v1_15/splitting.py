@@ -235,8 +235,8 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
             total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0) + gang.n_not_tried
     alternating = len(demand.order) > 1 and bool((dealt.start[1:] > dealt.start[:-1] + 1).any())
     return SubJobs(
-        names=(*[group.name for group in groups], *default),
-        policies=(*[group.policy for group in groups], *default),
+        names=(*[group.name for group in groups], *default) if groups else default,
+        policies=(*[group.policy for group in groups], *default) if groups else default,
         topology=np.array(topology, dtype=np.bool_),
         limits=(*limits.sub_groups, *[limits.job] * len(default)),
         min_available=np.array(minimum, dtype=np.int64),
