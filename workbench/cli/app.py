@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from workbench.cli.output import emit
+from workbench.cli.plain_values import take_plain_values
 from workbench.model.deferred import Deferred
 
 __all__ = ["command"]
@@ -128,4 +129,16 @@ def command(name: str = "") -> Any:
             app.add_typer(loaded, name=one, short_help=line)
         else:
             app.command(one, short_help=line)(loaded)
-    return typer.main.get_command(app)
+    tree = typer.main.get_command(app)
+    take_plain_values(tree)
+    _without_types(tree)
+    return tree
+
+
+def _without_types(tree: Any) -> None:
+    """Let the help write the names of arguments alone; some releases of typer add the Python type of each."""
+    for below in getattr(tree, "commands", {}).values():
+        _without_types(below)
+    for parameter in tree.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.model.arrays import Ints, Longs
+from workbench.model.arrays import Ints, Longs, distinct
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import TOP, Topology, within_tiers
@@ -266,7 +266,7 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
         return NO_RECORD
     if before != NO_RECORD:
         return before
-    nodes = np.unique(running_nodes)
+    nodes = distinct(running_nodes)
     if nodes[0] < 0:
         return NO_RECORD
     start, domains = topology.node_domains
