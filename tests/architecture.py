@@ -44,6 +44,8 @@ SOCKET_MODULES = frozenset(
         "xmlrpc",
     }
 )
+#: What ``io`` has beside files.
+IN_MEMORY = frozenset({"io.BytesIO", "io.StringIO"})
 FILE_MODULES = frozenset({"fileinput", "glob", "io", "os", "pathlib", "shutil", "tarfile", "tempfile", "zipfile"})
 CLOCK_MODULES = frozenset({"time", "datetime"})
 
@@ -92,7 +94,8 @@ def module_of(path: Path, root: Path) -> str:
 def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
     """Every module that a source file imports, relative names made absolute.
 
-    ``from workbench import x`` counts as ``workbench.x``: whether x is a room or a name is judged by the caller.
+    ``from workbench import x`` counts as ``workbench.x``, and ``from io import x`` as ``io.x``: whether x is a room or
+    a name is judged by the caller.
     """
     for node, eager in _walked(_tree(source)):
         if isinstance(node, ast.Import):
@@ -104,9 +107,9 @@ def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
                 package = module.split(".") if is_package else module.split(".")[:-1]
                 package = package[: len(package) - node.level + 1]
                 base = ".".join([*package, base] if base else package)
-            if base == "workbench":
+            if base in ("workbench", "io"):
                 for name in node.names:
-                    yield Import(f"workbench.{name.name}", node.lineno, eager)
+                    yield Import(f"{base}.{name.name}", node.lineno, eager)
             else:
                 yield Import(base, node.lineno, eager)
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
@@ -157,7 +160,7 @@ def _problem(room: str, item: Import) -> str | None:
         return f"{room} imports {item.module}, which opens sockets"
     if _within(item.module, SOCKET_MODULES) and room not in MAY_OPEN_SOCKETS:
         return f"{room} imports {item.module}, which opens sockets"
-    if room in NO_FILES and top in FILE_MODULES:
+    if room in NO_FILES and top in FILE_MODULES and item.module not in IN_MEMORY:
         return f"{room} imports {item.module}, which touches files"
     if room in NO_CLOCK and top in CLOCK_MODULES:
         return f"{room} imports {item.module}, a clock"

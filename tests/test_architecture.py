@@ -145,6 +145,7 @@ class TestAPlantedViolationIsCaught:
             ("workbench.policies.x", "import time\n", "a clock"),
             ("workbench.policies.x", "import pandas\n", "the library pandas"),
             ("workbench.topology.x", "from pathlib import Path\n", "touches files"),
+            ("workbench.evaluate.x", "from io import BytesIO, FileIO\n", "io.FileIO, which touches files"),
             ("workbench.jobs.x", "text = open('x').read()\n", "opens a file"),
             ("workbench.formats.x", "import urllib.request\n", "opens sockets"),
             ("workbench.widgets.x", "from kubernetes import client\n", "opens sockets"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,30 @@ def test_what_a_process_fails_at_is_done_here(fails):
 
     results = beside_each_other([call, lambda: 2], 2)
     assert results[0]() == 1 and results[1] == 2 and here == [1]
+
+
+class KilledPolicy(type(get_policy("binpack"))):
+    """Is killed by the system in any process but this one."""
+
+    def __init__(self):
+        self.__dict__.update(get_policy("binpack").__dict__, home=os.getpid())
+
+    def schedule(self, gangs, snapshot, recorders=None):
+        if os.getpid() != self.home:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().schedule(gangs, snapshot)
+
+
+@needs_fork
+def test_one_line_on_stderr_says_that_the_system_ended_a_process(monkeypatch, capsys):
+    monkeypatch.setattr("workbench.cli.compare.policies_with", lambda names, set_: [KilledPolicy(), get_policy("gang")])
+    arguments = ["compare", "datasets/demo", "--policies", "binpack,gang", "--jobs"]
+    told = []
+    for jobs in ("1", "2"):
+        assert main([*arguments, jobs]) == 0
+        told.append(capsys.readouterr())
+    (line,) = set(told[1].err.splitlines()) - set(told[0].err.splitlines())
+    assert "a process ended early (signal 9)" in line
 
 
 def test_an_error_is_raised_as_in_turn():

@@ -25,18 +25,31 @@ class SideBySide:
         self.stream = policy.stream(cluster)
         self.ledger = cluster.ledger()
         self.held = []
+        self.unread = []
 
     def place(self, gang):
-        """Both answers must be the same; the placement, or None."""
+        """Both answers must be the same; the placement, or None.
+
+        A refusal is read after the next one, or by `compare`.
+        """
         mark = self.ledger.checkpoint()
         want = self.policy.place(gang, self.ledger)
         got = self.stream.place(gang)
         assert type(got) is type(want)
-        assert content(got) == content(want)
         if not isinstance(got, Placement):
+            assert got.first_code == (want.reasons[0].code if want.reasons else "")
+            self.unread.append((got, content(want)))
+            if len(self.unread) == 2:
+                self.read_refusals()
             return None
+        assert content(got) == content(want)
         self.held.append((got, self.ledger.since(mark)))
         return got
+
+    def read_refusals(self):
+        """Both must have the same reasons, whatever has changed since."""
+        assert [content(got) for got, _ in self.unread] == [want for _, want in self.unread]
+        self.unread.clear()
 
     def give_back(self, number):
         """The placement of that number among those held."""
@@ -46,7 +59,8 @@ class SideBySide:
             self.ledger.give_back(nodes, rows, words)
 
     def compare(self):
-        """Both ledgers must be the same."""
+        """Both ledgers must be the same, and reasons that were not read yet."""
+        self.read_refusals()
         ours = self.stream.ledger
         check_ledger(ours)
         assert np.array_equal(ours.used, self.ledger.used)

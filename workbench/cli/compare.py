@@ -38,7 +38,17 @@ from workbench.cli.options import (
     TableOutput,
     TierSpeeds,
 )
-from workbench.cli.output import DATA, check_out, emit, emit_data, emit_png, print_tables, progress_bar, tell
+from workbench.cli.output import (
+    DATA,
+    check_out,
+    emit,
+    emit_data,
+    emit_png,
+    print_tables,
+    progress_bar,
+    tell,
+    tell_warnings,
+)
 from workbench.cli.place import require_jobs
 from workbench.cli.training_options import CalibrationFile, Machine, ModelKeys, Shapes, communication_plan
 from workbench.evaluate.usual_policies import USUAL_POLICIES
@@ -112,7 +122,7 @@ def compare(
     require_jobs(scenario)
     wanted = scenario.gang(job).key if job else ""
     priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
-    with progress_bar("comparing") as step:
+    with progress_bar("comparing") as step, tell_warnings():
         comparison = run(
             scenario.gangs,
             scenario.snapshot,

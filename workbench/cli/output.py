@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from workbench.cancel.log import LOG
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ __all__ = [
     "readers_may_leave",
     "tell",
     "tell_lines",
+    "tell_warnings",
     "to_json",
     "to_yaml",
     "without_controls",
@@ -191,6 +194,24 @@ def tell(message: str) -> None:
     if len(line) > _LONGEST_LINE:
         line = f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"
     tell_lines(line)
+
+
+@contextmanager
+def tell_warnings() -> Iterator[None]:
+    """Write warnings of the log ``workbench`` to stderr, one line each."""
+    handler = _Teller(logging.WARNING)
+    LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+
+
+class _Teller(logging.Handler):
+    """Writes each message with `tell`."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(record.getMessage())
 
 
 def tell_lines(text: str) -> None:

@@ -11,10 +11,12 @@ import pickle
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import BytesIO
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from workbench.cancel import check
+from workbench.cancel.log import LOG
 
 __all__ = ["beside_each_other"]
 
@@ -51,7 +53,8 @@ def beside_each_other(
     Notes
     -----
     A process that fails, or whose result cannot be sent, is replaced by a call in this process, which raises what
-    there is to raise.
+    there is to raise. If the system has ended the process, such as for lack of memory, the log ``workbench`` gets a
+    warning.
     """
     if min(jobs, len(calls)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         return [_begun(call, number, started) for number, call in enumerate(calls)]
@@ -75,8 +78,10 @@ def beside_each_other(
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
                 try:
-                    results[number] = _SharingUnpickler(_Buffer(ready.recv_bytes()), shared).load()
+                    results[number] = _SharingUnpickler(BytesIO(ready.recv_bytes()), shared).load()
                 except EOFError:
+                    process.join()
+                    _warn(process.exitcode)
                     results[number] = calls[number]()
                 finally:
                     ready.close()
@@ -87,6 +92,13 @@ def beside_each_other(
             process.terminate()
             process.join()
     return [results[number] for number in range(len(calls))]
+
+
+def _warn(exit_code: int | None) -> None:
+    """Warn of a process that has ended without a result, unless it has ended by itself after an exception."""
+    if exit_code:
+        by = f"signal {-exit_code}" if exit_code < 0 else f"exit status {exit_code}"
+        LOG.warning("a process ended early (%s), perhaps for lack of memory; its work is done again in this one", by)
 
 
 def _begun(call: Callable[[], T], number: int, started: Callable[[int], None]) -> T:
@@ -104,40 +116,19 @@ def _answer(
         each.close()
     # Ctrl-C reaches every process of a terminal; the one that waits ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    written = _Buffer()
+    written = BytesIO()
     try:
         _SharingPickler(written, shared).dump(call())
     except Exception:
         return
     with suppress(OSError):  # nobody reads any more
-        theirs.send_bytes(written.content)
-
-
-class _Buffer:
-    """Bytes that pickle writes to and reads from: this room has no files, and no module that opens any."""
-
-    def __init__(self, content: bytes = b"") -> None:
-        self.content = bytearray(content)
-        self._at = 0
-
-    def write(self, more: bytes) -> int:
-        self.content += more
-        return len(more)
-
-    def read(self, n: int = -1) -> bytes:
-        first = self._at
-        self._at = len(self.content) if n < 0 else min(first + n, len(self.content))
-        return bytes(self.content[first : self._at])
-
-    def readline(self) -> bytes:
-        end = self.content.find(b"\n", self._at)
-        return self.read(-1 if end < 0 else end + 1 - self._at)
+        theirs.send_bytes(written.getvalue())
 
 
 class _SharingPickler(pickle.Pickler):
     """Writes a result in which shared values are told by their numbers."""
 
-    def __init__(self, file: _Buffer, shared: Sequence[object]) -> None:
+    def __init__(self, file: BytesIO, shared: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._numbers = {id(value): number for number, value in enumerate(shared)}
 
@@ -148,7 +139,7 @@ class _SharingPickler(pickle.Pickler):
 class _SharingUnpickler(pickle.Unpickler):
     """Reads what `_SharingPickler` wrote."""
 
-    def __init__(self, file: _Buffer, shared: Sequence[object]) -> None:
+    def __init__(self, file: BytesIO, shared: Sequence[object]) -> None:
         super().__init__(file)
         self._shared = shared
 

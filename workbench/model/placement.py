@@ -489,6 +489,7 @@ class Refusal(Value, Displayed, Tabular):
         why: Callable[[], Why],
         warnings: tuple[Notice, ...],
         first: Notice | None = None,
+        code: str = "",
     ) -> Refusal:
         """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
@@ -504,11 +505,15 @@ class Refusal(Value, Displayed, Tabular):
             Takes no argument; returns the reasons and the nearest misses.
         first : Notice, optional
             The first of the reasons, which `first_reason` answers without calling `why`; None: it is not known yet.
+        code : str
+            Code of the first of the reasons, which `first_code` answers without calling `why`; empty: not known yet.
         """
         made = cls.__new__(cls)
         made.__dict__.update(gang=gang, policy=policy, parameters=parameters, warnings=warnings, _why=_Once(why))
         if first is not None:
             made.__dict__["_first"] = first
+        if code:
+            made.__dict__["_code"] = code
         return made
 
     @property
@@ -518,6 +523,14 @@ class Refusal(Value, Displayed, Tabular):
         if first is None and self.reasons:
             return self.reasons[0]
         return first
+
+    @property
+    def first_code(self) -> str:
+        """The code of the first of the reasons, at little cost where it is known; empty: there is no reason."""
+        known: str = self.__dict__.get("_code", "")
+        if not known and (first := self.first_reason) is not None:
+            return first.code
+        return known
 
     def settle_before_change(self, ledger: _Changing) -> None:
         """Have what is deferred computed before a ledger changes that it is computed from.

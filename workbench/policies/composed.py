@@ -144,9 +144,10 @@ class Composed(Policy):
         first, later = not_offered(request), answer.later
         reasons = told_once((*first, *answer.reasons))
         if later is not None:
-            known = reasons[0] if answer.reasons else None
+            known = reasons[0] if reasons else None
             why = _after(first, answer.reasons, later)
-            refusal = Refusal.deferred(gang, self.name, self.parameters, why, warnings, known)
+            code = known.code if known is not None else answer.code
+            refusal = Refusal.deferred(gang, self.name, self.parameters, why, warnings, known, code)
             if answer.reads_ledger:
                 refusal.settle_before_change(request.ledger)
             return refusal

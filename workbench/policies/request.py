@@ -113,6 +113,8 @@ class Declined:
     reads_ledger : bool
         Whether `later` reads the request's ledger. It is then called before the ledger changes, if anybody still holds
         the refusal. Otherwise it must hold no reference to a ledger or a search.
+    code : str
+        Code of the first reason that `later` returns, if it is known before; empty otherwise.
     """
 
     reasons: tuple[Notice, ...]
@@ -120,3 +122,4 @@ class Declined:
     warnings: tuple[Notice, ...] = ()
     later: Callable[[], Why] | None = None
     reads_ledger: bool = False
+    code: str = ""

@@ -73,13 +73,11 @@ def code_of(refusal: Refusal) -> str:
 
     ``refused`` if the policy gives no reason.
     """
-    first = refusal.first_reason
-    if first is None:
-        return "refused"
-    if first.code != "gang-incomplete":
-        return first.code
+    first = refusal.first_code
+    if first != "gang-incomplete":
+        return first or "refused"
     lacking = [quote for reason in refusal.reasons for quote in reason.quotes]
-    return max(lacking, key=lambda one: one.numbers.get("count", 0)).code if lacking else first.code
+    return max(lacking, key=lambda one: one.numbers.get("count", 0)).code if lacking else first
 
 
 def meaning_of(code: str) -> str:

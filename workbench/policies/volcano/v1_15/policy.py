@@ -14,6 +14,7 @@ from workbench.kernels.domains import TopologyScores
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.arrays import Floats, Longs
 from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
 from workbench.model.release import Release
@@ -36,7 +37,7 @@ from workbench.policies.volcano.v1_15.hypernode_scores import (
     weights_of_resources,
 )
 from workbench.policies.volcano.v1_15.rounds import FlatRounds115, RoundExplainer, SearchRounds
-from workbench.policies.volcano.v1_15.search_misses import declined_by_search
+from workbench.policies.volcano.v1_15.search_misses import NO_DOMAIN, declined_by_search
 from workbench.policies.volcano.v1_15.search_query import SearchQuery, enter
 from workbench.policies.volcano.v1_15.stream import Prepared, SearchStream
 
@@ -141,7 +142,8 @@ class Volcano115(VolcanoPolicy):
         again = asked.request.ledger.replay_recipe() if later else None
         if again is None:
             return declined_by_search(asked, search)
-        return Declined((), warnings=asked.limits.warnings, later=self._why_later(asked.request, again))
+        later_why = self._why_later(asked.request, again)
+        return Declined((), warnings=asked.limits.warnings, later=later_why, code=NO_DOMAIN)
 
     def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
         """Make a function that repeats a failed search and returns its reasons, called when a refusal is read.
@@ -154,9 +156,7 @@ class Volcano115(VolcanoPolicy):
         def why() -> Why:
             ledger = again()
             answer = self.assign_idle(self.request(gang, ledger, GpuQuestions(gpu_policy, ledger), None))
-            if not isinstance(answer, Declined):
-                raise InternalError(f"volcano-1.15: {gang.key} was refused and fits when it is asked about once more")
-            return answer.reasons, answer.nearest_misses
+            return _reasons_of(answer, gang)
 
         return why
 
@@ -246,7 +246,23 @@ class Volcano115(VolcanoPolicy):
         asked = self.enter(request)
         if not asked.searched or not all(part.independent_of_pods(request) for part in self._node_scores):
             return None
-        return Prepared(self.search(asked), asked.subs, asked.limits.warnings, asked.recorded)
+        return Prepared(self.search(asked), asked.subs, asked.limits.warnings, asked.recorded, self._refuse)
+
+    def _refuse(self, request: Request) -> Declined:
+        """Refuse a gang for which a search of the present nodes has found nothing; reasons are computed when read."""
+        asked = self.enter(request)
+
+        def why() -> Why:
+            return _reasons_of(self._place(asked, later=False), request.gang)
+
+        return Declined((), warnings=asked.limits.warnings, later=why, reads_ledger=True, code=NO_DOMAIN)
+
+
+def _reasons_of(answer: Assignment | Declined, gang: Gang) -> Why:
+    """Reasons and nearest misses of a search that is repeated for a gang that was refused."""
+    if not isinstance(answer, Declined):
+        raise InternalError(f"volcano-1.15: {gang.key} was refused and fits when it is asked about once more")
+    return answer.reasons, answer.nearest_misses
 
 
 class Volcano115Scheduler(VolcanoScheduler):

@@ -1,9 +1,9 @@
 """Places many gangs one after another by Volcano 1.15's search, reusing the search of an earlier, equal gang.
 
 The fields of a gang that the search reads are its *form*. The first gang of a form prepares the search as `place` does,
-and later gangs of that form rerun it. All other gangs go through `place`: refusals with their texts, pods left over,
-gangs with running pods, without a topology constraint, with best-effort pods, or with GPUs that counting does not
-settle.
+and later gangs of that form rerun it; if it finds nothing, they are refused, and the reasons are computed when they are
+read. All other gangs go through `place`: pods left over, gangs with running pods, without a topology constraint, with
+best-effort pods, or with GPUs that counting does not settle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import cannot_start
-from workbench.policies.request import Assignment, Request
+from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.stream import Stream, Taken
 from workbench.policies.volcano.v1_15.form import form_of
 from workbench.policies.volcano.v1_15.search_query import records_to_keep
@@ -54,12 +54,15 @@ class Prepared:
         Warnings about the gang's constraints.
     recorded : bool
         Whether the answer keeps the HyperNodes in which the gang and its sub-jobs are allocated.
+    refuse : callable
+        Function from the `Request` of a gang for which the search finds nothing to the `Declined` of that gang.
     """
 
     search: TwoLevel
     subs: SubJobs
     warnings: tuple[Notice, ...]
     recorded: bool
+    refuse: Callable[[Request], Declined]
 
 
 @dataclass(eq=False)
@@ -146,9 +149,9 @@ class SearchStream(Stream):
         # What scores assume of containers that do not say is no part of a form.
         assumes = gang.assumes or self._ledger.assumed is not None
         form = None if gang.ready or gang.jobs or assumes else self._form(gang)
-        placed = None if form is None else self._by_search(gang, form)
-        if placed is not None:
-            return placed
+        answer = None if form is None else self._by_search(gang, form)
+        if answer is not None:
+            return answer
         result, taken = self._decided(gang)
         if isinstance(result, Placement):
             self._hold(result, taken)
@@ -201,10 +204,11 @@ class SearchStream(Stream):
             self._n,
         )
 
-    def _by_search(self, gang: Gang, form: _Form) -> Placement | None:
+    def _by_search(self, gang: Gang, form: _Form) -> Placement | Refusal | None:
         """Place a gang by the search kept for its form (gangs with equal fields share one).
 
-        None if the search does not place every pod, so that the policy must be asked instead.
+        None if the search starts the gang without some of its pods, or if free GPUs must be counted, so that the policy
+        must be asked instead.
         """
         if form.seen < self._n:
             form.run.change(self._nodes[form.seen : self._n], self._rows[form.seen : self._n])
@@ -212,7 +216,10 @@ class SearchStream(Stream):
         if form.gpus and self._fewer_gpus():
             return None
         node = form.run.run()
-        if node is None or not (form.all_needed or bool((node >= 0).all())):
+        if node is None:
+            request = self._whole.node.request(gang, self.ledger, GpuQuestions(self._whole.gpu, self.ledger), None)
+            return self._whole.refusal(gang, request, form.prepared.refuse(request))
+        if not (form.all_needed or bool((node >= 0).all())):
             return None
         words: Words | None = None
         warnings: tuple[Notice, ...] = ()
