@@ -55,7 +55,7 @@ _CODES = {
 
 
 @dataclass
-class _Cycle:
+class _Tries:
     """What one or more cycles made of the pods of a gang.
 
     Attributes
@@ -114,21 +114,21 @@ class KubeDefault(NodePolicy):
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         warnings = tuple(not_expressed(gang, self.name))
         needed, runs = minimum(gang), pod_runs(gang)
-        cycle = _Cycle(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
+        tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
         try:
             if runs:
                 shape = PodShape.of_role(gang, gang.roles[runs[0][0]])
                 self._record(request, cluster, shape, _serving(request, runs[0][0], order))
-            placed = gang.ready + self._try(cycle, request, cluster, order, runs)
+            placed = gang.ready + self._try(tries, request, cluster, order, runs)
             # Pods that a successful cycle of a group leaves over are tried again at once.
             is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - gang.ready
-            while is_group and placed >= needed and more and cycle.left:
-                more = self._try(cycle, request, cluster, order, cycle.left, again=True)
+            while is_group and placed >= needed and more and tries.left:
+                more = self._try(tries, request, cluster, order, tries.left, again=True)
                 placed += more
         finally:
-            for shape, found in cycle.held:
+            for shape, found in tries.held:
                 cluster.pods.add(shape.kind, found, -1)
-        node, reasons, remaining = cycle.node, cycle.reasons, cycle.remaining
+        node, reasons, remaining = tries.node, tries.reasons, tries.remaining
         if placed < needed:
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
             group = Notice("pod-group-unschedulable", text, numbers={"count": needed - placed})
@@ -149,7 +149,7 @@ class KubeDefault(NodePolicy):
 
     def _try(
         self,
-        cycle: _Cycle,
+        tries: _Tries,
         request: Request,
         cluster: KubeCluster,
         order: Ints,
@@ -160,25 +160,25 @@ class KubeDefault(NodePolicy):
         """Try pods in one cycle, until the minimum is out of reach; answers how many find a node."""
         gang, needed, placed = request.gang, minimum(request.gang), 0
         scheduled = needed if again else gang.ready
-        cycle.left, cycle.reasons, cycle.remaining = [], {}, sum(len(positions) for _, positions in runs)
+        tries.left, tries.reasons, tries.remaining = [], {}, sum(len(positions) for _, positions in runs)
         for role, positions in runs:
             check()
             shape = PodShape.of_role(gang, gang.roles[role])
             candidates = _serving(request, role, order)
             found, failure = schedule_alike(cluster, shape, len(positions), candidates, self._settings)
-            cycle.held.append((shape, found))
-            cycle.node[positions[: len(found)]] = found
-            placed, cycle.remaining = placed + len(found), cycle.remaining - len(found)
+            tries.held.append((shape, found))
+            tries.node[positions[: len(found)]] = found
+            placed, tries.remaining = placed + len(found), tries.remaining - len(found)
             if failure is None:
                 continue
-            cycle.reasons[role] = (self._told(request, failure, len(order)),)
-            cycle.left.append((role, positions[len(found) :]))
+            tries.reasons[role] = (self._told(request, failure, len(order)),)
+            tries.left.append((role, positions[len(found) :]))
             failing = len(positions) - len(found)
-            if scheduled + placed + cycle.remaining - failing < needed:
+            if scheduled + placed + tries.remaining - failing < needed:
                 # The group's cycle ends at the first pod without which too few are left.
-                cycle.remaining = min(cycle.remaining, needed - scheduled - placed) - 1
+                tries.remaining = min(tries.remaining, needed - scheduled - placed) - 1
                 break
-            cycle.remaining -= failing
+            tries.remaining -= failing
         return placed
 
     def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:
