@@ -37,6 +37,9 @@ __all__ = ["gang_of_koordinator_group", "gang_of_pod_group", "gangs_of_lone_pods
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
 
+#: How the names of labels end that controllers give each pod a value of its own for.
+_OF_ONE_POD = ("-index", "/pod-name")
+
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -50,7 +53,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     group : PodGroup, optional
         None: pods name the group, but it is not in the input; it then counts as one without a minimum.
     """
-    pending = sorted((pod for pod in pods if pod.pending), key=_task_key)
+    kube = group.kube if group is not None else None
+    pending = sorted((pod for pod in pods if pod.pending), key=_task_key if kube is None else _arrival_key)
     if not pending:
         return None
     namespace, _, name = key.partition("/")
@@ -64,14 +68,14 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     started = [pod for pod in pods if pod.counts]
     # Volcano stores a negative minMember and has no use for it.
     min_available = 1 if group is None or group.min_member is None else max(0, group.min_member)
-    roles = _roles(pending, minimums, priorities, notes, started, min_available)
+    roles = _roles(pending, minimums, priorities, notes, started, min_available, by_labels=kube is not None)
     groups = _sub_groups(policies, roles, pods)
     sub_groups = groups.make()
     annotations = [*([group.metadata.annotations] if group else []), *_annotations(pending)]
     gather, gang_groups = first_gather(annotations, notes), first_gang_groups(annotations, notes)
     priority = priorities.of(group.priority_class, notes) if group else 0
-    if group is not None and group.kube is not None and group.kube.priority is not None:
-        priority = group.kube.priority
+    if kube is not None and kube.priority is not None:
+        priority = kube.priority
     gpu_group = _common_gpu_group(pending, notes)
     return Gang(
         namespace=namespace,
@@ -98,7 +102,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
             VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else VolcanoMemory(),
             KoordinatorWish(gpu_group, gather, gang_groups),
             AscendWish(_job_class(pending)),
-            *([group.kube] if group is not None and group.kube is not None else []),
+            *([kube] if kube is not None else []),
         ),
     )
 
@@ -231,6 +235,7 @@ def _gang_of(
         priority=max(role.priority for role in roles),
         kind=kind,
         ready=ready,
+        created=pods[0].metadata.created if kind == "Pod" else "",
         notes=tuple(notes),
         uid=pods[0].metadata.uid if kind == "Pod" else "",
         resource_version=pods[0].metadata.resource_version if kind == "Pod" else "",
@@ -253,8 +258,12 @@ def _roles(
     notes: list[Notice],
     started: Sequence[Pod] = (),
     min_available: int = 0,
+    *,
+    by_labels: bool = False,
 ) -> tuple[Role, ...]:
     """Group pods with equal specs into roles; a second spec under one role name becomes the role ``role#2``.
+
+    With `by_labels` the pods of a role have equal labels, too, but for those that tell single pods apart.
 
     Pods that name no role become roles ``pod``, ``pod-2`` and so on, without a minimum. `started` are the pods that
     already count towards the gang's minimum. `minimums` are the minimums of the role names; if their sum exceeds
@@ -264,9 +273,11 @@ def _roles(
     succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")
     looked_at = sum(minimums.values()) <= min_available
     shapes: dict[str, list[list[Pod]]] = {}
+    labels: dict[str, Mapping[str, str]] = {}
     for pod in pods:
         of_role = shapes.setdefault(role_of(pod), [])
-        alike = next((s for s in of_role if s[0].spec == pod.spec), None)
+        mine = labels[pod.metadata.name] = _shared_labels(pod) if by_labels else _NO_ANNOTATIONS
+        alike = next((s for s in of_role if s[0].spec == pod.spec and labels[s[0].metadata.name] == mine), None)
         if alike is None:
             of_role.append([pod])
         else:
@@ -316,6 +327,19 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
     """
     index = pod_index(pod.metadata.name)
     return index is None, index or 0, pod.metadata.created or "~", pod.metadata.name.encode()
+
+
+def _arrival_key(pod: Pod) -> tuple[str, bytes]:
+    """Sort key of a pod in the order in which kube-scheduler tries the pods of a group: creation time, then name.
+
+    A pod that does not exist yet counts as younger than all others.
+    """
+    return pod.metadata.created or "~", pod.metadata.name.encode()
+
+
+def _shared_labels(pod: Pod) -> Mapping[str, str]:
+    """Labels of a pod without those that number or name a single pod, such as its index in a StatefulSet."""
+    return {key: value for key, value in pod.metadata.labels.items() if not key.endswith(_OF_ONE_POD)}
 
 
 def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[str, ...]:

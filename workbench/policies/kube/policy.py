@@ -7,7 +7,7 @@ if fewer than minCount find a node, none keeps it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from workbench.cancel import check
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.gang import Gang
+from workbench.model.kube_group import KubeGroup
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Decision, Refusal
@@ -27,7 +28,7 @@ from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
-from workbench.policies.kube.reading import minimum, not_expressed, pod_order, priorities_differ
+from workbench.policies.kube.reading import minimum, not_expressed, pod_runs, priorities_differ
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.nearest import nearest_misses
@@ -51,6 +52,30 @@ _CODES = {
     "PodTopologySpread": "pod-spread",
     "InterPodAffinity": "pod-affinity",
 }
+
+
+@dataclass
+class _Tries:
+    """What one or more cycles made of the pods of a gang.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_pods,), int32
+    held : list of (PodShape, list of int)
+        Nodes on which the cluster counts pods of each shape.
+    reasons : dict of int to tuple of Notice
+        Why pods of a role found no node in the last cycle.
+    left : list of (int, list of int)
+        Runs of pods that found none in it: role, and positions in the gang.
+    remaining : int
+        Pods that were not tried in it.
+    """
+
+    node: Ints
+    held: list[tuple[PodShape, list[int]]] = field(default_factory=list)
+    reasons: dict[int, tuple[Notice, ...]] = field(default_factory=dict)
+    left: list[tuple[int, list[int]]] = field(default_factory=list)
+    remaining: int = 0
 
 
 class KubeDefault(NodePolicy):
@@ -88,34 +113,22 @@ class KubeDefault(NodePolicy):
         cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
         order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
         warnings = tuple(not_expressed(gang, self.name))
-        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
-        placed, remaining, needed = gang.ready, gang.n_pods, minimum(gang)
-        held: list[tuple[PodShape, list[int]]] = []
-        reasons: dict[int, tuple[Notice, ...]] = {}
+        needed, runs = minimum(gang), pod_runs(gang)
+        tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
         try:
-            for role in pod_order(gang):
-                check()
-                count, shape = gang.roles[role].count, PodShape.of_role(gang, gang.roles[role])
-                candidates = _serving(request, role, order)
-                if not held and not reasons:
-                    self._record(request, cluster, shape, candidates)
-                found, failure = schedule_alike(cluster, shape, count, candidates, self._settings)
-                held.append((shape, found))
-                first = int(gang.role_start[role])
-                node[first : first + len(found)] = found
-                placed, remaining = placed + len(found), remaining - len(found)
-                if failure is None:
-                    continue
-                reasons[role] = (self._told(request, failure, len(order)),)
-                failing = count - len(found)
-                if placed + remaining - failing < needed:
-                    # The group's cycle ends at the first pod without which too few are left.
-                    remaining = min(remaining, needed - placed) - 1
-                    break
-                remaining -= failing
+            if runs:
+                shape = PodShape.of_role(gang, gang.roles[runs[0][0]])
+                self._record(request, cluster, shape, _serving(request, runs[0][0], order))
+            placed = gang.ready + self._try(tries, request, cluster, order, runs)
+            # Pods that a successful cycle of a group leaves over are tried again at once.
+            is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - gang.ready
+            while is_group and placed >= needed and more and tries.left:
+                more = self._try(tries, request, cluster, order, tries.left, again=True)
+                placed += more
         finally:
-            for shape, found in held:
+            for shape, found in tries.held:
                 cluster.pods.add(shape.kind, found, -1)
+        node, reasons, remaining = tries.node, tries.reasons, tries.remaining
         if placed < needed:
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
             group = Notice("pod-group-unschedulable", text, numbers={"count": needed - placed})
@@ -133,6 +146,40 @@ class KubeDefault(NodePolicy):
                 reads_ledger=True,
             )
         return Assignment(node, reasons, warnings=warnings)
+
+    def _try(
+        self,
+        tries: _Tries,
+        request: Request,
+        cluster: KubeCluster,
+        order: Ints,
+        runs: list[tuple[int, list[int]]],
+        *,
+        again: bool = False,
+    ) -> int:
+        """Try pods in one cycle, until the minimum is out of reach; answers how many find a node."""
+        gang, needed, placed = request.gang, minimum(request.gang), 0
+        scheduled = needed if again else gang.ready
+        tries.left, tries.reasons, tries.remaining = [], {}, sum(len(positions) for _, positions in runs)
+        for role, positions in runs:
+            check()
+            shape = PodShape.of_role(gang, gang.roles[role])
+            candidates = _serving(request, role, order)
+            found, failure = schedule_alike(cluster, shape, len(positions), candidates, self._settings)
+            tries.held.append((shape, found))
+            tries.node[positions[: len(found)]] = found
+            placed, tries.remaining = placed + len(found), tries.remaining - len(found)
+            if failure is None:
+                continue
+            tries.reasons[role] = (self._told(request, failure, len(order)),)
+            tries.left.append((role, positions[len(found) :]))
+            failing = len(positions) - len(found)
+            if scheduled + placed + tries.remaining - failing < needed:
+                # The group's cycle ends at the first pod without which too few are left.
+                tries.remaining = min(tries.remaining, needed - scheduled - placed) - 1
+                break
+            tries.remaining -= failing
+        return placed
 
     def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:
         """The notice about a pod that found no node, in upstream's words."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.pod_counts import NAMESPACE_NAME
 from workbench.model.pod_rules import PodRules
 
-__all__ = ["minimum", "not_expressed", "pod_order", "priorities_differ"]
+__all__ = ["minimum", "not_expressed", "pod_runs", "positions_in_order", "priorities_differ"]
 
 
 def minimum(gang: Gang) -> int:
@@ -20,9 +22,31 @@ def minimum(gang: Gang) -> int:
     return max(gang.min_available, 1 if gang.n_pods else 0)
 
 
-def pod_order(gang: Gang) -> list[int]:
-    """Roles in the order in which their pods are tried: higher pod priority first, then the order of the gang."""
-    return sorted(range(len(gang.roles)), key=lambda i: -gang.roles[i].priority)
+def positions_in_order(gang: Gang) -> list[int]:
+    """Positions of the pods of a gang in the order of their arrival, which is that of the gang if it says none."""
+    if not gang.order:
+        return list(range(gang.n_pods))
+    place = {name: position for position, name in enumerate(gang.pod_names(np.arange(gang.n_pods)))}
+    return [place[name] for name in gang.order]
+
+
+def pod_runs(gang: Gang) -> list[tuple[int, list[int]]]:
+    """Pods in the order in which they are tried, cut into runs of one role: role, and positions in the gang.
+
+    Higher pod priority comes first, then earlier arrival.
+    """
+    if not gang.order:
+        order = sorted(range(len(gang.roles)), key=lambda i: -gang.roles[i].priority)
+        return [(i, list(range(gang.role_start[i], gang.role_start[i + 1]))) for i in order if gang.roles[i].count]
+    role_of = gang.role_of_pod.tolist()
+    runs: list[tuple[int, list[int]]] = []
+    for position in sorted(positions_in_order(gang), key=lambda i: -gang.roles[role_of[i]].priority):
+        role = role_of[position]
+        if runs and runs[-1][0] == role:
+            runs[-1][1].append(position)
+        else:
+            runs.append((role, [position]))
+    return runs
 
 
 def priorities_differ(gang: Gang) -> Notice | None:

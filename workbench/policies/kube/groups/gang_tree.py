@@ -12,7 +12,7 @@ from workbench.model.notice import Notice
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.levels import level_key
-from workbench.policies.kube.reading import minimum
+from workbench.policies.kube.reading import minimum, positions_in_order
 from workbench.policies.kube.shape import PodShape
 
 __all__ = ["GangTree", "root_of"]
@@ -150,13 +150,15 @@ class GangTree:
     def _add(self, number: int, positions: Sequence[int], group: KubePodGroup) -> None:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
+        arrival = {position: turn for turn, position in enumerate(positions_in_order(gang))} if gang.order else {}
         shapes: dict[int, PodShape] = {}
         pods = []
         for position, role in zip(positions, gang.role_of_pod[list(positions)].tolist(), strict=True):
             if role not in shapes:
                 shapes[role] = PodShape.of_role(gang, gang.roles[role])
             priority = gang.roles[role].priority
-            pods.append(GroupPod(str(position), shapes[role], group.key, priority, arrival=position, role=role))
+            turn = arrival.get(position, position)
+            pods.append(GroupPod(str(position), shapes[role], group.key, priority, arrival=turn, role=role))
         self.pods += pods
         self.place.update(zip(pods, ((number, position) for position in positions), strict=True))
 
