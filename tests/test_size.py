@@ -10,7 +10,7 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 84_500,
     "lines of docstrings": 33_700,
-    "files of at most 60 lines": 127,
+    "files of at most 60 lines": 115,
     "files above 400 lines": 12,
     "files above 600 lines": 0,
     "lines of the longest function": 80,

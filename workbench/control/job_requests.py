@@ -115,12 +115,32 @@ class JobRequests(Working):
         return tuple(self._delayed.get(key, {}))
 
     def delay(self, key: Ref, actions: Iterable[Delayed], now: float) -> None:
-        """Replace the delayed actions of a Job; one that waited already keeps its time."""
+        """Replace the delayed actions of a Job; one that waited already keeps its time.
+
+        Parameters
+        ----------
+        key : Ref
+            The Job.
+        actions : iterable of Delayed
+            They are due their delay from now on.
+        now : float
+            The time, in seconds.
+        """
         waiting = self._delayed.get(key, {})
         self._delayed[key] = {one: waiting.get(one, now + one.delay) for one in actions}
 
     def failed(self, key: Ref, request: JobRequest, now: float) -> bool:
-        """Plan a retry of a request that failed; False if none is left."""
+        """Plan a retry of a request that failed; False if none is left.
+
+        Parameters
+        ----------
+        key : Ref
+            The Job.
+        request : JobRequest
+            The request as it was made.
+        now : float
+            Time of the failure, in seconds.
+        """
         return self._retries.again(key, request, now)
 
     def succeeded(self, key: Ref, request: JobRequest) -> None:

@@ -445,6 +445,7 @@ class Refusal(Value, Displayed, Tabular):
         Why the gang is not placed, the most important reason first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
+    warnings : tuple of Notice
 
     Examples
     --------

@@ -13,7 +13,6 @@ from workbench.evaluate.policy_choices import make_policy
 from workbench.evaluate.whatif.advice import advise
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport
-from workbench.evaluate.why import why
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.placement import Refusal
 from workbench.objects.fields import shown
@@ -124,13 +123,12 @@ class FinishedComparison:
         if at is None:
             raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
         policy = make_policy(*self._ran[row])
-        if (row, job) in self.reports:
-            recorder = Recorder()
-            decisions = policy.schedule(comparison.gangs, comparison.snapshot, {at: recorder})
-            return recorder.explanation(decisions[at]), self.reports[row, job]
-        explanation, report = why(comparison, policy, at)
-        self.reports[row, job] = report
-        return explanation, report
+        recorder, gangs, snapshot = Recorder(), comparison.gangs, comparison.snapshot
+        decisions = policy.schedule(gangs, snapshot, {at: recorder})
+        if (row, job) not in self.reports:
+            pending = isinstance(decisions[at].result, Refusal)
+            self.reports[row, job] = advise(policy, gangs, snapshot, decisions, job) if pending else None
+        return recorder.explanation(decisions[at]), self.reports[row, job]
 
     def case(self, job: str) -> EditedSession:
         """The session of the comparison, with one job in question."""

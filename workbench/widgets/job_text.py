@@ -36,6 +36,8 @@ def with_file(text: str, file: str, name: str) -> str:
 
     Parameters
     ----------
+    text, file : str
+        Manifests of the jobs so far, and those to add.
     name : str
         Name of the file, for the error.
     """

@@ -207,6 +207,8 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 
     Parameters
     ----------
+    choices : tuple of PolicyChoice
+        What other policies would choose.
     name : str
         Name of the set, as in `Question.shown`.
     """
@@ -217,7 +219,13 @@ def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> t
 def matrix_view(
     matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[PolicyChoice, ...]
 ) -> dict[str, Any]:
-    """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict."""
+    """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict.
+
+    Parameters
+    ----------
+    choices : tuple of PolicyChoice
+        What other policies would choose.
+    """
     name, gpus = shown_set(best, choices, question.shown)
     pair = slowest_of(matrix, gpus, question.symmetric)
     if gpus == best.gpus:

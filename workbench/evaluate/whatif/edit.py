@@ -1,4 +1,7 @@
-"""`Edit`: one change to a pending job or to the cluster, applied to a session so that it can be run again."""
+"""`Edit`: one change to a pending job or to the cluster, applied to a session so that it can be run again.
+
+`Effect` is what a fix, a set of edits, does to another job.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from workbench.model.gang import Gang, MemberJob, Role
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["CLASSES", "Edit", "EditedSession", "every_role"]
+__all__ = ["CLASSES", "Edit", "EditedSession", "Effect", "every_role"]
 
 #: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
 #: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
@@ -132,3 +135,34 @@ def every_role(gang: Gang, change: Callable[[Role], Role]) -> Gang:
         for part in gang.jobs
     )
     return dataclasses.replace(gang, roles=tuple(map(change, gang.roles)), jobs=members)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of a fix on another job.
+
+    Attributes
+    ----------
+    job : str
+        ``namespace/name``.
+    effect : {"ends", "waits", "starts", "withdrawn"}
+        The running gang ends; the job would have been placed and now waits; it would have waited and is now placed; it
+        was pending and leaves the session.
+    pods, gpus : int
+        Pods and GPUs that end; 0 for the other effects.
+    """
+
+    job: str
+    effect: str
+    pods: int = 0
+    gpus: int = 0
+
+    @property
+    def harms(self) -> bool:
+        """Whether the other job is worse off."""
+        return self.effect != "starts"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The effect as a JSON-ready dict; ``pods`` and ``gpus`` only for a gang that ends."""
+        loss = {"pods": self.pods, "gpus": self.gpus} if self.effect == "ends" else {}
+        return {"job": self.job, "effect": self.effect, **loss}

@@ -9,8 +9,7 @@ from typing import Any
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.cluster_edits import Finish
-from workbench.evaluate.whatif.edit import CLASSES, Edit
-from workbench.evaluate.whatif.effect import Effect
+from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect
 from workbench.evaluate.whatif.families import families
 from workbench.evaluate.whatif.family import Family, One
 from workbench.evaluate.whatif.holders import Holder, holders

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.evaluate.whatif.cluster_edits import AwaitTermination, MakeReady, RemoveTaint, Uncordon
-from workbench.evaluate.whatif.edit import Edit, EditedSession
-from workbench.evaluate.whatif.effect import Effect
+from workbench.evaluate.whatif.edit import Edit, EditedSession, Effect
 from workbench.evaluate.whatif.families import families_of_nodes, held_by, tightest_limit
 from workbench.evaluate.whatif.job_edits import ChangeSelector, RaisePriority, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
