@@ -14,6 +14,7 @@ DEMO = Path(__file__).resolve().parents[2] / "datasets" / "demo"
 #: Modules, with all below them, that `workbench place` of manifests does not need.
 NOT_FOR_PLACE = (
     *("pandas", "networkx", "pyvis", "matplotlib", "kubernetes", "httpx", "dask", "pyarrow", "ruamel"),
+    *("pydantic", "importlib.metadata", "numpy.ma"),
     *("workbench.evaluate.cost", "workbench.evaluate.contention", "workbench.evaluate.audit", "workbench.simulate"),
     *("workbench.live", "workbench.control", "workbench.study", "workbench.widgets", "workbench.topology.lint"),
     *("workbench.policies.kube", "workbench.policies.kueue", "workbench.policies.koordinator"),

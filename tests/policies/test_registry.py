@@ -124,7 +124,7 @@ def test_other_packages_register_by_entry_point(monkeypatch):
         "whole-entry", "node", lambda _: get_policy("gang").node, NoParameters, "first fit again", "a package"
     )
     monkeypatch.setattr(registry, "_packages_read", False)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Found("outside", outside), Found("x", entry)])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Found("outside", outside), Found("x", entry)])
     assert get_policy("outside").place(JOB, document_tree().ledger()).node.tolist() == [6, 7]
     assert get_policy("whole-entry").place(JOB, document_tree().ledger()).node.tolist() == [0, 1]
 

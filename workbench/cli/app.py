@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from workbench.cli.output import emit
+from workbench.cli.plain_values import take_plain_values
 from workbench.model.deferred import Deferred
 
 __all__ = ["command"]
@@ -128,4 +129,6 @@ def command(name: str = "") -> Any:
             app.add_typer(loaded, name=one, short_help=line)
         else:
             app.command(one, short_help=line)(loaded)
-    return typer.main.get_command(app)
+    tree = typer.main.get_command(app)
+    take_plain_values(tree)
+    return tree

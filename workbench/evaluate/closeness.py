@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.arrays import Ints, Longs
+from workbench.model.arrays import Ints, Longs, distinct
 from workbench.model.topology import TOP, Topology
 
 __all__ = ["SAME_NODE", "Closeness"]
@@ -136,7 +136,7 @@ class Closeness:
 
         HyperNodes of this tier or a closer one.
         """
-        used = np.unique(self._member_domain)
+        used = distinct(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)
         table[self._member_node[close], np.searchsorted(used, self._member_domain[close])] = 1.0

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.model.arrays import distinct
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Plotted, Tabular
 from workbench.model.machine_parts import MachineParts
@@ -175,7 +176,7 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
         form a class of their own.
         """
         n = len(self)
-        values = np.unique(self.gb_s[~np.eye(n, dtype=np.bool_)])
+        values = distinct(self.gb_s[~np.eye(n, dtype=np.bool_)])
         if len(values) == 0:
             return values
         # In tenths, so that a gap of exactly 10 % between decimal printouts splits.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.gpu_sets import indices_of, words_to_mask
+from workbench.model.arrays import distinct
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
 from workbench.model.gang import Gang
@@ -246,7 +247,7 @@ class Placement(Value, Displayed, Tabular):
         return self.topology.domain_tier(self.record) if self.has_record else None
 
     def __repr__(self) -> str:
-        nodes = len(np.unique(self.node[self.node >= 0]))
+        nodes = len(distinct(self.node[self.node >= 0]))
         inside = f" inside {self.hypernode} (tier {self.tier})" if self.has_record else ""
         return (
             f"Placement({self.gang.key} by {self.policy}: {counted(self.n_placed, 'pod')} on "

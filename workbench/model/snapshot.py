@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.subsets import words_of_masks as gpu_words
-from workbench.model.arrays import Longs, Words
+from workbench.model.arrays import Longs, Words, distinct
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
@@ -409,7 +409,7 @@ class ClusterSnapshot(Value, Displayed, Tabular):
         """Nodes of the HyperNodes in `exclusive`, ascending."""
         known = [name for name in self.exclusive.values() if self.topology.has_domain(name)]
         nodes = [self.topology.nodes_of(self.topology.domain(name)) for name in known]
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *nodes]))
+        return distinct(np.concatenate([np.zeros(0, dtype=np.int32), *nodes]))
 
     def extra(self, kind: type[E]) -> E:
         """The snapshot's extra of a class; the empty one of the class if it has none."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.switches import UNHEALTHY, join_votes
-from workbench.model.arrays import Ints, Mask
+from workbench.model.arrays import Ints, Mask, distinct
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
@@ -196,7 +196,7 @@ class SwitchTable(Value):
 
     def __post_init__(self) -> None:
         owner = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.start))
-        if len(np.unique(self.nodes)) != len(self.nodes):
+        if len(distinct(self.nodes)) != len(self.nodes):
             twice = int(np.flatnonzero(np.bincount(self.nodes) > 1)[0])
             raise InputError("a node is under two switches", source="switch table", got=f"node {twice}")
         switch: Ints = np.full(self.n_nodes, -1, dtype=np.int32)

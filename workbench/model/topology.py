@@ -18,6 +18,7 @@ from workbench.errors import UnknownNameError
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domain_tree import DomainTree
 from workbench.kernels.tiers import Forest
+from workbench.model.arrays import distinct
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.node_order import Ints, Longs, depth_first, name_ranks
@@ -166,7 +167,7 @@ class Topology(Value, Displayed, Tabular):
         n = max(len(node_names), 1)
         # All sets in one array, as domain * n + node: a numpy call per domain would be most of the time.
         given = [np.asarray(s.nodes, dtype=np.int64) + j * n for j, s in enumerate(specs)]
-        domain, node = np.divmod(np.unique(np.concatenate(given)) if given else np.zeros(0, dtype=np.int64), n)
+        domain, node = np.divmod(distinct(np.concatenate(given)) if given else np.zeros(0, dtype=np.int64), n)
         sizes = np.bincount(domain, minlength=len(specs))
         order, laminar = depth_first(node_names, domain, node, sizes)
         position = np.empty(len(node_names), dtype=np.int64)
@@ -213,7 +214,7 @@ class Topology(Value, Displayed, Tabular):
     @cached_property
     def tiers(self) -> tuple[int, ...]:
         """The distinct tiers of the HyperNodes, lowest (closest) first; the virtual top's tier is not included."""
-        return tuple(int(t) for t in np.unique(self.tier))
+        return tuple(int(t) for t in distinct(self.tier))
 
     @cached_property
     def top_tier(self) -> int:

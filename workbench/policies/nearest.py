@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
-from workbench.model.arrays import Ints, Longs
+from workbench.model.arrays import Ints, Longs, distinct
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
@@ -94,7 +94,7 @@ def nearest_misses(
     held = held_pods(request, domains, start, usable)
     needs = max((request.start if start is None else start).missing, 1)
     found = []
-    for tier in np.unique(tiers).tolist():
+    for tier in distinct(tiers).tolist():
         mine = np.flatnonzero(tiers == tier)
         best = mine[int(np.argmax(held[mine]))]
         found.append(NearestMiss(tier, topology.domain_name(int(domains[best])), int(held[best]), needs))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar, cast
 
 from workbench.errors import InputError, UnknownNameError
@@ -466,6 +465,8 @@ def _entries() -> dict[str, Entry]:
     """Every registered policy by name; policies of other packages (entry points) are loaded at the first call."""
     global _packages_read
     if not _packages_read:
+        from importlib.metadata import entry_points
+
         _packages_read = True
         for found in entry_points(group=GROUP):
             loaded = found.load()
@@ -635,7 +636,8 @@ def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:
 
 
 def _find(name: str, kinds: tuple[str, ...]) -> Entry:
-    entries = _entries()
+    # No package may take a name of our own: its policies are asked for, which takes a while, for other names alone.
+    entries = _registered if name in _own else _entries()
     entry = entries.get(_ALIASES.get(name, name))
     wanted = "GPU policy" if kinds == ("gpu",) else "policy"
     if entry is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.model.arrays import Ints
+from workbench.model.arrays import Ints, distinct
 from workbench.model.name_list import some
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
@@ -231,7 +231,7 @@ def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequen
         direct = np.array(own[name], dtype=np.int32)
         below = parts.pop(name, None)
         # Each node once: in a chain that lists its nodes again at every level they would add up.
-        nodes = direct if below is None else np.unique(np.concatenate([direct, *below]))
+        nodes = direct if below is None else distinct(np.concatenate([direct, *below]))
         sets[name] = nodes
         if name in parent:
             parts.setdefault(parent[name], []).append(nodes)

@@ -19,7 +19,7 @@ from workbench.errors import InternalError
 from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.rows import unique_rows
 from workbench.kernels.states import alike
-from workbench.model.arrays import Ints, Longs, Words
+from workbench.model.arrays import Ints, Longs, Words, distinct
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
@@ -318,7 +318,7 @@ class GpuQuestions:
         asked: list[tuple[NodeGpus, Sequence[int], int]],
     ) -> npt.NDArray[np.bool_]:
         done = np.zeros(len(single), dtype=np.bool_)
-        for number in np.unique(matrix[single & (matrix >= 0)]):
+        for number in distinct(matrix[single & (matrix >= 0)]):
             known = self.ledger.snapshot.matrices[int(number)]
             here = np.flatnonzero(single & (matrix == number))
             if len(known) > 64 or int(np.bitwise_or.reduce(free[here, 0])).bit_length() > len(known):

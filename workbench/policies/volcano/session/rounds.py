@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.arrays import Ints, Longs
+from workbench.model.arrays import Ints, Longs, distinct
 from workbench.model.notice import Notice
 from workbench.policies.demand import node_reasons
 from workbench.policies.nearest import cluster_short, nearest_misses
@@ -185,7 +185,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     if np.count_nonzero(node < 0) == 0:
         return {}
     demand, role_of = request.demand, request.gang.role_of_pod
-    without = set(np.unique(role_of[node < 0]).tolist())
+    without = set(distinct(role_of[node < 0]).tolist())
     short = [role for role in demand.order if role in without]
     if not short:
         return {}
