@@ -9,6 +9,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from docs.api_pages import objects, pages
 from docs.cli_pages import pages as commands_with_pages
 from docs.widget_pictures import PICTURES
 from tests.readme import ROOT
+from workbench.cli.app import command
 
 PAGES = sorted(
     {
@@ -119,3 +121,34 @@ def test_no_page_links_to_a_folder():
     ]
     assert len(links) > 50
     assert [(str(page), link) for page, link in links if (ROOT / page).parent.joinpath(link).is_dir()] == []
+
+
+def _command_of(words: list[str]) -> tuple[Any, list[str]]:
+    """The command that the words call, and the words after its name."""
+    found: Any = command()
+    while words and words[0] in getattr(found, "commands", {}):
+        found, words = found.commands[words[0]], words[1:]
+    return found, words
+
+
+def test_tasks_by_role_begin_with_commands_and_exports_that_exist():
+    text = (ROOT / "docs" / "roles.md").read_text("utf-8")
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Researcher",
+        "## Platform engineer",
+        "## Job owner",
+    ]
+    begins = [row.split("|")[-2].strip().strip("`") for row in text.splitlines() if row.startswith("| ")]
+    wrong = []
+    for one in begins:
+        if one.startswith("workbench "):
+            found, words = _command_of(one.split()[1:])
+            options = {name for option in found.params for name in option.opts}
+            if hasattr(found, "commands") or {word for word in words if word.startswith("-")} - options:
+                wrong.append(one)
+        elif match := re.match(r"@?wb\.(\w+)", one):
+            if match[1] not in workbench.__all__:
+                wrong.append(one)
+        elif one not in ("begins with", "---", "make lab", "comparison.plot(ax=axes)"):
+            wrong.append(one)
+    assert len(begins) > 25 and wrong == []
