@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, get_args, get_type_hints
 
 import pytest
+import typer
 
 from tests.cli.conftest import Run
 from workbench.cli.app import command
@@ -92,3 +94,9 @@ def test_wrong_sizes_of_pods_name_the_option(run: Run, files: Any, sizes: str) -
     result = run("gpus", files / "matrix.csv", "--pods", sizes)
     assert result.status == 2 and result.err.startswith("workbench: --pods: not sizes of pods (found ")
     assert result.err.endswith("expected whole numbers from 1, such as 4,4,2)\n")
+
+
+def test_the_help_names_arguments_without_python_types() -> None:
+    for path, one in commands(command()):
+        text = one.get_help(typer.Context(one, info_name=path[-1]))
+        assert not re.search(r"<(list|str|path|int|float|tuple)\b", text), (path, text)

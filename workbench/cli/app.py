@@ -131,4 +131,14 @@ def command(name: str = "") -> Any:
             app.command(one, short_help=line)(loaded)
     tree = typer.main.get_command(app)
     take_plain_values(tree)
+    _without_types(tree)
     return tree
+
+
+def _without_types(tree: Any) -> None:
+    """Let the help write the names of arguments alone; some releases of typer add the Python type of each."""
+    for below in getattr(tree, "commands", {}).values():
+        _without_types(below)
+    for parameter in tree.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
