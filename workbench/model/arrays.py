@@ -27,4 +27,5 @@ def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
 
     `numpy.unique` alone would import `numpy.ma`, to ask whether the array is masked; where it counts, it does not ask.
     """
-    return np.unique(values, return_counts=True)[0]
+    found: npt.NDArray[T] = np.unique(values, return_counts=True)[0]
+    return found
