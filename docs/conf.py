@@ -34,6 +34,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "api_pages",
     "cli_pages",
+    "computed_once",
     "widget_pictures",
 ]
 

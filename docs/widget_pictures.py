@@ -1,5 +1,6 @@
 """Sphinx extension: where a notebook shows a widget, its page shows a picture of the gallery.
 
+The tests import this module for the names of pictures, so what takes seconds to import is imported where it is used.
 A widget needs a kernel behind it; without one it is drawn by scripts from the network, and the site asks nothing of it.
 """
 
@@ -9,8 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
-from myst_nb.core.render import WIDGET_VIEW_MIMETYPE
-from myst_nb.sphinx_ import NbMetadataCollector
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -37,6 +36,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def _show_pictures(app: Sphinx, doctree: nodes.document) -> None:
+    from myst_nb.sphinx_ import NbMetadataCollector
+
     for bundle in list(doctree.findall(_is_widget)):
         shown = {child["mime_type"]: child for child in bundle.children}
         name = _CLASS.match(shown["text/plain"].astext())[1]
@@ -47,6 +48,8 @@ def _show_pictures(app: Sphinx, doctree: nodes.document) -> None:
 
 def _is_widget(node: nodes.Node) -> bool:
     """Whether the node holds the output of a cell in several forms, one of them a widget."""
+    from myst_nb.core.render import WIDGET_VIEW_MIMETYPE
+
     if not (isinstance(node, nodes.container) and node.get("nb_element") == "mime_bundle"):
         return False
     return any(child.get("mime_type") == WIDGET_VIEW_MIMETYPE for child in node.children)

@@ -13,7 +13,7 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 #: Folders whose tests share a server.
 _LOTS = ("tests/browser/", "tests/controlplane/")
+
+#: Folders whose tests take so long that each is handed out alone.
+_ALONE = ("tests/notebooks/",)
+
+#: Tests of a file that are handed out together: they share what the file prepares, and a message each way serves all.
+_TOGETHER = 8
 
 #: Modules that keep what is registered while the program runs.
 _REGISTRIES = ("workbench.policies.registry", "workbench.simulate.disciplines", "workbench.evaluate.metric_table")
@@ -73,9 +79,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """How tests are spread over processes; ``--dist`` with another word than ``load`` overrules it.
 
     The quick set is cut into one run of files per process, and a process that is done takes tests over from another:
-    what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, each test is
-    handed out alone, but for those of the browser, which share one browser and one JupyterLab and so are one lot, and
-    those of the control plane, which share one API server.
+    what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, a few tests of
+    a file are handed out at a time, but for those of the browser, which share one browser and one JupyterLab and so are
+    one lot, and those of the control plane, which share one API server. Large lots come first.
     """
     if config.getoption("dist") != "load":
         return None
@@ -86,11 +92,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class OneServerEach(LoadScopeScheduling):
+        lots: dict[str, str] = {}
+
         # xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
         def _split_scope(self, nodeid: str) -> str:
-            return next((lot for lot in _LOTS if nodeid.startswith(lot)), nodeid)
+            if not self.lots:
+                self.lots = lots_of(self.collection)
+            return self.lots[nodeid]
 
     return OneServerEach(config, log)
+
+
+def lots_of(names: Sequence[str]) -> dict[str, str]:
+    """The lot of each test: tests of one lot run in one process, one after the other.
+
+    Parameters
+    ----------
+    names
+        Names of all tests, in the order in which they were collected.
+    """
+    lots: dict[str, str] = {}
+    counted: dict[str, int] = {}
+    for name in names:
+        file = name.partition("::")[0]
+        number = counted[file] = counted.get(file, -1) + 1
+        if name.startswith(_ALONE):
+            lots[name] = name
+        else:
+            shared = (lot for lot in _LOTS if name.startswith(lot))
+            lots[name] = next(shared, f"{file} {number // _TOGETHER}")
+    return lots
 
 
 @pytest.fixture(scope="session")
