@@ -15,8 +15,10 @@ from workbench.model.kueue import Flavor, PodSet, TopologyRequest
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, QueuedWorkload, Quota
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.hopeless import Hopeless
+from workbench.policies.kueue.cycle.nomination import Nomination
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate, Turn
+from workbench.policies.kueue.cycle.words import quantity
 from workbench.policies.kueue.quota import quota_nodes
 from workbench.policies.kueue.values import KueueNode
 
@@ -218,9 +220,19 @@ def test_quota_and_nodes_are_never_exceeded_and_the_answer_is_the_same_again(rng
 
 @given(choices())
 def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) -> None:
-    """The oracle nominates every workload anew in every cycle."""
+    """The oracle nominates every workload anew in every cycle; workloads end, and others are tried again."""
     kinds = [(rng.randrange(1, 4), rng.randrange(1, 4), rng.choice([None, "rack"])) for _ in range(3)]
-    queues = [ClusterQueue(f"q{i}", rng.choice(["", "all"]), group(rng.randrange(9), "f", "g")) for i in range(2)]
+    names = rng.choice((("f",), ("f", "g")))
+    queues = [
+        ClusterQueue(
+            f"q{i}",
+            rng.choice(["", "all", "all"]),
+            group(rng.randrange(9), *names),
+            rng.choice(("Never", "LowerPriority", "LowerOrNewerEqualPriority")),
+            rng.choice(("Never", "LowerPriority", "Any")),
+        )
+        for i in range(2)
+    ]
     waiting = [
         QueuedWorkload(
             f"w{i}",
@@ -229,16 +241,44 @@ def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) ->
             rng.randrange(2),
             float(i),
         )
-        for i, (count, cpu, level) in enumerate(rng.choice(kinds) for _ in range(rng.randrange(2, 12)))
+        for i, (count, cpu, level) in enumerate(rng.choice(kinds) for _ in range(rng.randrange(2, 14)))
     ]
     flavors = (Flavor("f", "t", {"pool": "a"}), Flavor("g", "t", {"pool": "b"}))
     of = [*nodes(4, 3, pool="a"), replace(nodes(1, 2, pool="b")[0], name="m")]
+    ending = [rng.randrange(9) for _ in range(6)]
 
     def told() -> list[object]:
-        found = Queues(cluster(queues, flavors=flavors, of=of), waiting).run_all(200)
-        return [(turn.workload.key, turn.fate, turn.message, turn.admission, turn.tried) for turn in found]
+        made, found = cluster(queues, flavors=flavors, of=of), list[Turn]()
+        pending = Queues(made, waiting)
+        for number in (0, *ending):
+            found += pending.run_all(200)
+            running = sorted(key for queue in made.queues.values() for key in queue.holdings)
+            if running:
+                holding = made.holding_of(running[number % len(running)])
+                assert holding is not None
+                made.release(holding)
+                pending.ended(holding)
+        return [
+            (turn.workload.key, turn.fate, turn.message, turn.admission, turn.victims, turn.tried) for turn in found
+        ]
 
     remembered = told()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Hopeless, "kind_of", lambda self, queue, workload: None)
+        patch.setattr(Nomination, "whole", False)
         assert told() == remembered
+
+
+def test_a_workload_that_stays_short_of_quota_says_what_is_missing_now() -> None:
+    made = cluster([ClusterQueue("q", groups=group(4))])
+    few = [wanting(f"few{i}", "q", 1, priority=1, created=float(i)) for i in range(4)]
+    pending = Queues(made, [*few, wanting("all", "q", 4)])
+    for missing in (4, 3, 2):
+        turn = pending.run_all(50)[-1]
+        assert turn.message.endswith(
+            f"insufficient unused quota for cpu in flavor f, {quantity('cpu', missing)} more needed"
+        )
+        holding = made.holding_of(f"few{missing - 1}")
+        assert holding is not None
+        made.release(holding)
+        pending.ended(holding)

@@ -100,7 +100,8 @@ def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment
     """Path of the domain inside which lost pods must be placed again; empty: anywhere.
 
     An incomplete slice is completed in its own domain, the one with the smallest path if several could be meant
-    (upstream takes any of them). Otherwise pods of a required level stay in its domain.
+    (upstream takes any of them). Otherwise pods of a required level stay in its domain. A top domain whose label value
+    is empty binds nothing: upstream cannot tell it from none.
 
     Parameters
     ----------
@@ -122,9 +123,10 @@ def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment
         total: Counter[Path] = Counter()
         for path, count in held:
             total[path[:depth]] += count
-        meant = [path for path, count in total.items() if (count + lost) % broken.size == 0]
-        return min(meant, default=())
-    return held[0][0][: query.level + 1] if query.required else ()
+        bound = min((path for path, count in total.items() if (count + lost) % broken.size == 0), default=())
+    else:
+        bound = held[0][0][: query.level + 1] if query.required else ()
+    return () if bound == ("",) else bound
 
 
 def remaining_request(pods: PodSet, lost: int) -> PodSet:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from workbench.model.kueue import Flavor, PodSet
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, PodSetAdmission, QueuedWorkload
@@ -42,7 +43,7 @@ class Holding:
     queue: str
     taken: Taken
 
-    @property
+    @cached_property
     def keys(self) -> set[FlavorResource]:
         """Flavors and resources that its pod sets were admitted with."""
         admission = self.workload.admission

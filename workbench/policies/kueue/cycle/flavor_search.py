@@ -222,7 +222,7 @@ class FlavorSearch:
         worst, reasons = _BEST, []
         for resource in wanted:
             key = (flavor.flavor, resource)
-            rank, said = self._quota(key, before.get(key, 0), total[resource])
+            rank, said = self.rank(key, before.get(key, 0), total[resource])
             reasons += said
             if worst.better_than(rank):
                 worst = rank
@@ -233,8 +233,15 @@ class FlavorSearch:
             choices[resource] = FlavorChoice(flavor.flavor, mode, rank.borrow, in_vain=in_vain)
         return choices, worst, reasons
 
-    def _quota(self, key: FlavorResource, before: int, request: int) -> tuple[Rank, list[str]]:
-        """How an amount may be had, on top of what earlier pod sets of the workload took."""
+    def rank(self, key: FlavorResource, before: int, request: int) -> tuple[Rank, list[str]]:
+        """How an amount may be had, on top of what earlier pod sets of the workload took, and why not at once.
+
+        Parameters
+        ----------
+        key : tuple of (str, str)
+            Flavor and resource.
+        before, request : int
+        """
         flavor, resource = key
         node, value = self._queue.quota, before + request
         most, free = node.largest(key), self._queue.free(key)

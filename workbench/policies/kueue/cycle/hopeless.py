@@ -8,6 +8,7 @@ from workbench.model.kueue_queues import QueuedWorkload
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
 from workbench.policies.kueue.cycle.nominate import nominate
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
+from workbench.policies.kueue.cycle.short_quota import ShortQuota
 
 __all__ = ["Hopeless", "Shapes"]
 
@@ -52,6 +53,8 @@ class Hopeless:
     def __init__(self) -> None:
         self._version = -1
         self._known: dict[Hashable, Nomination] = {}
+        # The last nomination that was short of quota in vain, by ClusterQueue and shape.
+        self._short: dict[tuple[str, int], ShortQuota] = {}
         self.shapes = Shapes()
 
     def nominate(
@@ -75,6 +78,13 @@ class Hopeless:
         if self._version != cluster.version:
             self._version, self._known = cluster.version, {}
         kind = self.kind_of(queue, workload)
+        alike = None
+        if kind is not None and pinned is None and all(index == -1 for row in tried for index in row.values()):
+            alike = queue.spec.name, self.shapes.number(workload)
+            short = self._short.get(alike)
+            again = None if short is None else short.again(cluster, queue, workload)
+            if again is not None:
+                return again, []
         key = None
         if kind is not None and after is not None:
             key = kind, after, _plain(tried), None if pinned is None else _plain(pinned.values())
@@ -83,6 +93,8 @@ class Hopeless:
         nomination, victims = nominate(cluster, queue, workload, tried, pinned)
         if key is not None and nomination.mode is not Mode.FIT and not victims:
             self._known[key] = nomination
+            if alike is not None and (short := ShortQuota.of(queue, workload, nomination)) is not None:
+                self._short[alike] = short
         return nomination, victims
 
     def kind_of(self, queue: CycleQueue, workload: QueuedWorkload) -> Hashable:

@@ -10,10 +10,11 @@ __all__ = ["QueuePlace", "WaitingLine"]
 
 
 class QueuePlace(NamedTuple):
-    """Where a workload stands in its ClusterQueue: higher priority first, then the oldest, then by name."""
+    """Where a workload stands in its ClusterQueue: higher priority first, then the oldest, then by uid and name."""
 
     behind: int
     time: float
+    uid: bytes
     name: bytes
     key: str
 

@@ -186,6 +186,11 @@ class Nomination:
             if chosen.mode is Mode.PREEMPT
         )
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is for all pods of its pod sets."""
+        return all(each.count == each.pod_set.count for each in self.choices)
+
     def pods(self, queue: CycleQueue, workload: QueuedWorkload) -> dict[str, list[DomainUsage]]:
         """Pods on domains that the workload would take beyond those that it holds, by flavor."""
         found: dict[str, list[DomainUsage]] = {}

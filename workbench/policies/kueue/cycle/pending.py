@@ -21,7 +21,7 @@ __all__ = ["PendingQueues"]
 class PendingQueues:
     """Workloads that wait, each in its ClusterQueue; `run` does one scheduling cycle.
 
-    A queue hands out one workload per cycle: the highest priority first, then the oldest, then by name. A workload for
+    A queue hands out one workload per cycle: the highest priority first, then the oldest, then by uid. A workload for
     which nothing can be done is parked, and with it those of its queue that ask for the same (Kueue's
     SchedulingEquivalenceHashing). They are taken up again when a workload gives back what it holds (`ended`);
     workloads that arrive meanwhile are parked with their like.
@@ -188,4 +188,5 @@ class PendingQueues:
 
 
 def _place(workload: QueuedWorkload) -> QueuePlace:
-    return QueuePlace(-workload.priority, queue_time(workload), workload.key.encode(), workload.key)
+    names = workload.uid.encode(), workload.key.encode()
+    return QueuePlace(-workload.priority, queue_time(workload), *names, workload.key)

@@ -14,7 +14,7 @@ from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding, Taken
 from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
-from workbench.policies.kueue.cycle.topology import READY, has_unhealthy_domain
+from workbench.policies.kueue.cycle.topology import READY, TopologyStep, has_unhealthy_domain
 from workbench.policies.kueue.cycle.victims import queue_time
 
 __all__ = ["Fate", "Turn", "needs_second_pass", "run_cycle"]
@@ -194,15 +194,29 @@ class _Cycle:
         entry.taken = entry.nomination.taken(queue, workload)
         quota, nodes = self._fits(entry)
         if quota and not nodes and cluster.gates.TASRecomputeAssignmentWithinSchedulingCycle:
-            pinned = {
-                each.pod_set.name: {resource: chosen.flavor for resource, chosen in each.flavors.items()}
-                for each in entry.nomination.choices
-            }
-            found = self._hopeless.nominate(cluster, queue, workload, (), pinned, self._after)
-            entry.nomination, entry.victims = found
+            self._nominate_again(entry)
             entry.taken = entry.nomination.taken(queue, workload)
             quota, nodes = self._fits(entry)
         return quota and nodes
+
+    def _nominate_again(self, entry: _Entry) -> None:
+        """Look for other domains on the same flavors, for which there is quota."""
+        nomination, workload = entry.nomination, entry.workload
+        if nomination.mode is Mode.FIT and not entry.victims and workload.admission is None and nomination.whole:
+            # All that may differ are the domains.
+            for choice in nomination.choices:
+                choice.assignment = None
+            step = TopologyStep(self._cluster, entry.queue, workload)
+            answers = step.place(step.requests(nomination))
+            if step.failure(answers) is None:
+                step.enter(nomination, answers)
+                return
+        pinned = {
+            each.pod_set.name: {resource: chosen.flavor for resource, chosen in each.flavors.items()}
+            for each in nomination.choices
+        }
+        found = self._hopeless.nominate(self._cluster, entry.queue, workload, (), pinned, self._after)
+        entry.nomination, entry.victims = found
 
     def _fits(self, entry: _Entry) -> tuple[bool, bool]:
         if not (self._victims or entry.victims):

@@ -95,6 +95,8 @@ class VictimSearch:
         forbidden = not self._queue.spec.borrows_while_preempting
         only_borrowing = forbidden and not self._below_nominal(need.short)
         with_advantage, others = self._elsewhere(need, only_with_advantage=only_borrowing)
+        if not (own or with_advantage or others):
+            return []
         candidates = [
             each
             for evicted in (True, False)
@@ -157,7 +159,7 @@ class VictimSearch:
         found = []
         for holding in queue.holdings.values():
             other = holding.workload
-            if other.key == self._workload.key or not (holding.keys & set(need.short)) or not self._may_go(holding):
+            if not self._may_go(holding) or holding.keys.isdisjoint(need.short) or other.key == self._workload.key:
                 continue
             only_without = meet is not None and not advantage and not self._may_go_while_borrowing(other)
             found.append(_Candidate(holding, meet, only_without))
@@ -182,6 +184,8 @@ class VictimSearch:
     @staticmethod
     def _in_order(candidates: list[_Candidate]) -> list[_Candidate]:
         """Lower priority first, then the newest reservation, then by uid and name."""
+        if len(candidates) < 2:
+            return candidates
 
         def key(each: _Candidate) -> tuple[int, float, bytes, bytes]:
             workload = each.holding.workload
