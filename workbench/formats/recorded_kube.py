@@ -76,6 +76,9 @@ def _pod(pod: Json, second: int, node: str = "") -> Json:
         "labels": pod.get("labels") or {},
         "creationTimestamp": created(second),
     }
+    # A member of a group counts for it until it is gone; here a terminating pod would not.
+    if pod.get("terminating") and not pod.get("group"):
+        metadata["deletionTimestamp"] = created(second)
     spec: dict[str, Any] = {"schedulerName": "default-scheduler", **{key: pod[key] for key in _SPEC if key in pod}}
     spec["containers"] = [container(f"c{i}", one) for i, one in enumerate(pod.get("containers") or [{}])]
     spec["initContainers"] = [container(f"i{i}", one) for i, one in enumerate(pod.get("init_containers") or [])]

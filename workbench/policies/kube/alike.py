@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.one_pod import SCORES, PodChoice, filter_pod, schedule_pod, score_pod
+from workbench.policies.kube.one_pod import NODE_FILTERS, SCORES, PodChoice, filter_pod, schedule_pod, score_pod
 from workbench.policies.kube.resources import (
     NodeAmounts,
     amounts_of,
@@ -135,7 +135,8 @@ class NodeLevels:
         cluster, shape, settings = self.cluster, self.shape, self.settings
         order = np.argsort(cluster.nodes.rank[self.candidates], kind="stable")
         self.candidates = self.candidates[order]
-        passed = filter_pod(cluster, shape, self.candidates, settings).passed
+        # Room is what `filter_fit` asks for, and no rule relates the pods to others.
+        passed = filter_pod(cluster, shape, self.candidates, settings, NODE_FILTERS).passed
         self.room = np.where(passed, pods_that_fit(cluster, shape, settings, self.candidates, self.most), 0)
         self._fit = amounts_of(cluster, shape, settings.resources, self.candidates, assumed=True)
         if any(shape.requests.get(name) for name, _ in settings.balanced):

@@ -33,9 +33,9 @@ def walk(nodes: KubeNodes, arrived: Ints) -> Ints:
     arrived : ndarray of shape (n,), int32
         Indices of the nodes in the order in which the scheduler heard of them.
     """
-    columns = [_first_label(nodes, keys)[arrived] for keys in (_REGION, _ZONE)]
-    if not any((column >= 0).any() for column in columns):
+    if nodes.labels.columns.keys().isdisjoint((*_REGION, *_ZONE)):
         return arrived
+    columns = [_first_label(nodes, keys)[arrived] for keys in (_REGION, _ZONE)]
     _, first, zone = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
     came = np.argsort(np.argsort(first))[zone.reshape(-1)]
     by_zone = np.argsort(came, kind="stable")

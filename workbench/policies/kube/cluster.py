@@ -24,6 +24,9 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+#: Where a snapshot keeps its `KubeNodes`, beside its cached properties: copies do not get it.
+_KEPT = "kube_nodes"
+
 
 @dataclass(frozen=True, eq=False)
 class KubeNodes(Value):
@@ -53,8 +56,11 @@ class KubeNodes(Value):
 
     @classmethod
     def of_snapshot(cls, snapshot: ClusterFacts) -> KubeNodes:
-        """The nodes of a snapshot, in its order."""
-        nodes = cls(
+        """The nodes of a snapshot, in its order: one value as long as the snapshot lives, with what it has derived."""
+        kept: KubeNodes | None = snapshot.__dict__.get(_KEPT)
+        if kept is not None:
+            return kept
+        nodes = snapshot.__dict__[_KEPT] = cls(
             snapshot.topology.node_names,
             snapshot.labels,
             snapshot.taints,
@@ -69,6 +75,13 @@ class KubeNodes(Value):
     @property
     def n(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def by_name(self) -> Ints:
+        """Nodes in the byte order of their names: int32 of shape (n,), read-only."""
+        order = np.argsort(self.rank).astype(np.int32)
+        order.flags.writeable = False
+        return order
 
     def selected(self, condition: NodeFilter) -> Mask:
         """Nodes whose labels meet a filter without tolerations, whatever their taints: read-only bool (n,)."""

@@ -111,7 +111,7 @@ class KubeDefault(NodePolicy):
     def assign(self, request: Request) -> Assignment | Declined:
         gang = request.gang
         cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
-        order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
+        order = walk(cluster.nodes, cluster.nodes.by_name)
         warnings = tuple(not_expressed(gang, self.name))
         needed, runs = minimum(gang), pod_runs(gang)
         tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))

@@ -38,6 +38,9 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+#: Amounts below this, times 100, are exact as floats, and so are their quotients of at most 100 when rounded down.
+_EXACT = 1 << 45
+
 _STORAGE = "ephemeral-storage"
 #: Resources that every pod is taken to use; of all others a score reads those only that the pod requests.
 _ALWAYS = (CPU, MEMORY, _STORAGE)
@@ -148,6 +151,14 @@ class NodeAmounts:
         """`capacity`, and 1 instead of 0."""
         return np.maximum(self.capacity, 1)
 
+    @cached_property
+    def parts(self) -> tuple[Floats, Floats, Floats] | None:
+        """`used`, a hundred times what is idle, and `divisor` as floats; None: an amount is too large for them."""
+        if max(self.capacity.max(initial=0), self.used.max(initial=0)) >= _EXACT:
+            return None
+        idle = 100 * (self.capacity - self.used)
+        return self.used.astype(np.float64), idle.astype(np.float64), self.divisor.astype(np.float64)
+
 
 def amounts_of(
     cluster: KubeCluster,
@@ -215,25 +226,50 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
     pods : int
         The pod that is scored is one of them.
     """
-    total, weights = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+    total: Longs = np.zeros(n_nodes, dtype=np.int64)
+    # A number as long as no node lacks a resource.
+    weights: Longs | int = 0
     for each in amounts:
-        used, capacity, lacking = each.used + pods * each.row, each.capacity, each.lacking
+        lacking = each.lacking
         if settings.strategy == "LeastAllocated":
-            # More used than there is gives a negative number, which counts as 0.
-            score = np.maximum((capacity - used) * 100 // each.divisor, 0)
-        elif settings.strategy == "MostAllocated":
+            total += _weighted(each.weight, _least_allocated(each, pods), lacking)
+            weights = weights + _weighted(each.weight, 1, lacking)
+            continue
+        used, capacity = each.used + pods * each.row, each.capacity
+        if settings.strategy == "MostAllocated":
             score = np.minimum(used, capacity) * 100 // each.divisor
         else:
             utilization = np.where(used > capacity, 100, used * 100 // each.divisor)
             score = broken_line([(x, y * 10) for x, y in settings.curve], utilization)
             lacking = (score <= 0) if lacking is None else lacking | (score <= 0)
-        total += each.weight * score if lacking is None else np.where(lacking, 0, each.weight * score)
-        weights += each.weight if lacking is None else np.where(lacking, 0, each.weight)
+        total += _weighted(each.weight, score, lacking)
+        weights = weights + _weighted(each.weight, 1, lacking)
     divisor = np.maximum(weights, 1)
     if settings.strategy == "RequestedToCapacityRatio":
         # Half away from zero; neither number is negative.
         return np.floor(total / divisor + 0.5).astype(np.int64)
     return total // divisor
+
+
+def _least_allocated(amounts: NodeAmounts, pods: int) -> Longs:
+    """Hundredths of a resource that are idle after so many pods more: int64 (m,), 0 where too much is used."""
+    if amounts.parts is None or pods * amounts.row >= _EXACT:
+        used = amounts.used + pods * amounts.row
+        least: Longs = np.maximum((amounts.capacity - used) * 100 // amounts.divisor, 0)
+        return least
+    _, idle, divisor = amounts.parts
+    share: Floats = idle - 100.0 * pods * amounts.row
+    np.maximum(share, 0.0, out=share)
+    share /= divisor
+    # Conversion rounds down.
+    score: Longs = share.astype(np.int64)
+    return score
+
+
+def _weighted(weight: int, score: Longs | int, lacking: Mask | None) -> Longs | int:
+    """A score times its weight, 0 for nodes without the resource."""
+    weighted = score if weight == 1 else weight * score
+    return weighted if lacking is None else np.where(lacking, 0, weighted)
 
 
 def broken_line(points: list[tuple[int, int]], at: Longs) -> Longs:
@@ -289,9 +325,19 @@ def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
     n_nodes : int
     pods : int
     """
-    shares = [np.minimum((each.used + pods * each.row) / each.divisor, 1.0) for each in amounts]
+    shares = [_used_share(each, pods) for each in amounts]
     known = [None if each.lacking is None else ~each.lacking for each in amounts]
     return ((1 - _deviation(shares, known, n_nodes)) * 100).astype(np.int64)
+
+
+def _used_share(amounts: NodeAmounts, pods: int) -> Floats:
+    """Share of a resource that is used after so many pods more, at most 1: float64 (m,)."""
+    if amounts.parts is None or pods * amounts.row >= _EXACT:
+        return np.minimum((amounts.used + pods * amounts.row) / amounts.divisor, 1.0)
+    used, _, divisor = amounts.parts
+    share: Floats = used + float(pods * amounts.row)
+    share /= divisor
+    return np.minimum(share, 1.0, out=share)
 
 
 def _deviation(shares: list[Floats], known: list[Mask | None], n_nodes: int) -> Floats:

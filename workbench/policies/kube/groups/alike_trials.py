@@ -151,7 +151,8 @@ def nodes_of_all(
         place[each.nodes] = number
     if serving is not None:
         place[~serving] = -1
-    levels = NodeLevels(cluster, shape, np.flatnonzero(place >= 0).astype(np.int32), settings, len(pods))
+    by_name = cluster.nodes.by_name
+    levels = NodeLevels(cluster, shape, by_name[place[by_name] >= 0], settings, len(pods))
     room = levels.room
     if _relative(cluster, shape, levels.candidates[room > 0], settings):
         return None

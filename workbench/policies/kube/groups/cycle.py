@@ -235,6 +235,9 @@ class GroupCycle(Generic[P, N, S]):
             trials = bounded_trials(bounds, needed, lambda i: self._attempt(group, placements.found[i]))
         untried = len(placements.found) - len(trials)
         if trials[-1].outcome.status.code is Code.ERROR:
+            if group.composite:
+                # What became of its children is lost: they end as their parent does.
+                return GroupOutcome(group, trials[-1].outcome.status, trials=trials)
             return self._of_trial(trials[-1], trials, trials[-1].outcome.status)
         good = [trial for trial in trials if trial.outcome.succeeded]
         if not good:

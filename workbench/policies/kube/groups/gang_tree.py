@@ -151,14 +151,19 @@ class GangTree:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
         arrival = {position: turn for turn, position in enumerate(positions_in_order(gang))} if gang.order else {}
-        shapes: dict[int, PodShape] = {}
-        pods = []
-        for position, role in zip(positions, gang.role_of_pod[list(positions)].tolist(), strict=True):
-            if role not in shapes:
-                shapes[role] = PodShape.of_role(gang, gang.roles[role])
-            priority = gang.roles[role].priority
-            turn = arrival.get(position, position)
-            pods.append(GroupPod(str(position), shapes[role], group.key, priority, arrival=turn, role=role))
+        roles = gang.role_of_pod[list(positions)].tolist()
+        shapes = {role: PodShape.of_role(gang, gang.roles[role]) for role in dict.fromkeys(roles)}
+        pods = [
+            GroupPod(
+                str(position),
+                shapes[role],
+                group.key,
+                gang.roles[role].priority,
+                arrival=arrival.get(position, position),
+                role=role,
+            )
+            for position, role in zip(positions, roles, strict=True)
+        ]
         self.pods += pods
         self.place.update(zip(pods, ((number, position) for position in positions), strict=True))
 

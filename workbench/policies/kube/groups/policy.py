@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -105,7 +106,7 @@ class KubeTopology(KubeDefault):
 
     def _cannot_start(self, tree: GangTree) -> tuple[Notice, ...]:
         """Why a tree of gangs is not even tried; empty if it is."""
-        known = Counter(pod.group for pod in tree.pods)
+        known = Counter(map(attrgetter("group"), tree.pods))
         known.update(tree.counted)
 
         def ready(group: KubePodGroup) -> Status:
@@ -119,12 +120,14 @@ class KubeTopology(KubeDefault):
             return (Notice("not-enough-pods", text_of(status)),)
         if not any(gang.extra(KubeGroup).given for gang in tree.gangs):
             return ()
-        # One pod of each priority, the first: they differ in nothing else that is compared.
-        first: dict[int, GroupPod] = {}
-        for pod in tree.pods:
-            if pod.node < 0:
-                first.setdefault(pod.priority, pod)
-        status = validate(tree.root, [MemberPod(pod.name, priority=pod.priority) for pod in first.values()])
+        # One pod of each priority: they differ in nothing else that is compared.
+        members = [
+            MemberPod(gang.pod(int(gang.role_start[number])).name, priority=role.priority)
+            for gang in tree.gangs
+            for number, role in enumerate(gang.roles)
+            if role.count
+        ]
+        status = validate(tree.root, members)
         return () if status.ok else (Notice("group-error", text_of(status)),)
 
     def assign(self, request: Request) -> Answer:
@@ -152,11 +155,12 @@ class KubeTopology(KubeDefault):
         if cannot:
             return [Declined(cannot) for _ in requests]
         serving = [[request.demand.gpus.feasible(role.n_gpus) for role in request.gang.roles] for request in requests]
-        for pod, (number, _) in tree.place.items():
-            pod.serving = serving[number][pod.role]
+        if any(nodes is not None for each in serving for nodes in each):
+            for pod, (number, _) in tree.place.items():
+                pod.serving = serving[number][pod.role]
         cluster = KubeCluster.of_ledger(ledger, requests[0].demand.idle)
         levels = Levels(cluster.nodes, ledger.topology)
-        order = walk(cluster.nodes, np.argsort(cluster.nodes.rank).astype(np.int32))
+        order = walk(cluster.nodes, cluster.nodes.by_name)
         outcome, placed = self._cycles(cluster, tree, levels, order)
 
         @cache
