@@ -154,29 +154,32 @@ class PodsOnNodes:
         """
         if old is None or old.columns != new.columns:
             return set(self._nodes)
-        index = [new.index.get(name, -1) for name in old.index]
-        if index != list(range(len(index))):
-            moved: dict[int, RunningPod] = {}
-            for i, pod in enumerate(self._running):
-                # A pod that this update brings has no node yet.
-                if pod.node >= 0 and index[pod.node] != pod.node:
-                    self._running[i] = moved[id(pod)] = pod.on(index[pod.node])
-            self.index = self.index.moved(moved)
-        changed = set()
-        rows: list[tuple[int, int]] = []
-        for name in self._nodes:
-            before, after = old.index.get(name, -1), new.index.get(name, -1)
-            if (old.total[before] if before >= 0 else None) != (new.total[after] if after >= 0 else None):
-                changed.add(name)
-            elif after >= 0:
-                rows.append((before, after))
-        if rows:
-            sources, targets = np.array(rows).T
-            used[targets] = self.used[sources]
-            # As wide as the largest machine of each cluster; what is beyond the narrower one is empty in these rows.
-            width = min(gpu_free.shape[1], self.gpu_free.shape[1])
-            gpu_free[targets, :width] = self.gpu_free[sources, :width]
+        index = np.array([new.index.get(name, -1) for name in old.index], dtype=np.int64)
+        if not np.array_equal(index, np.arange(len(index))):
+            self._follow(index)
+        # In the order of the rows, as `index` is.
+        kept = [target >= 0 and old.total[i] == new.total[target] for i, target in enumerate(index.tolist())]
+        changed = {name for name, same in zip(old.index, kept, strict=True) if not same and name in self._nodes}
+        changed |= {name for name in new.index.keys() - old.index.keys() if name in self._nodes}
+        sources = np.flatnonzero(kept)
+        targets = index[sources]
+        used[targets] = self.used[sources]
+        # As wide as the largest machine of each cluster; what is beyond the narrower one is empty in these rows.
+        width = min(gpu_free.shape[1], self.gpu_free.shape[1])
+        gpu_free[targets, :width] = self.gpu_free[sources, :width]
         return changed
+
+    def _follow(self, index: Longs) -> None:
+        """Give running pods the new index of their node, int64 by the index that it had."""
+        at = np.array([pod.node for pod in self._running], dtype=np.int64)
+        # A pod that this update brings has no node yet.
+        target = np.where(at >= 0, index[at], at)
+        moved: dict[int, RunningPod] = {}
+        which = np.flatnonzero(target != at)
+        for i, node in zip(which.tolist(), target[which].tolist(), strict=True):
+            pod = self._running[i]
+            self._running[i] = moved[id(pod)] = pod.on(node)
+        self.index = self.index.moved(moved)
 
     def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
         node = self._nodes.get(name)

@@ -18,6 +18,7 @@ from workbench.jobs.gangs import Workload, refused_notices
 from workbench.jobs.schedulers import TakenSchedulers
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import WORKLOAD
+from workbench.model.no_collection import no_collection
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.value import Working
@@ -119,11 +120,12 @@ class ClusterState(Working):
         """
         self._taken_at = taken_at
         parts, self._parts = self._parts, None
-        changed = _Changed(self.objects, changes)
-        if parts is not None:
-            parts.update(changed, taken_at)
-            self._parts = parts
-        current = self._current()
+        with no_collection():
+            changed = _Changed(self.objects, changes)
+            if parts is not None:
+                parts.update(changed, taken_at)
+                self._parts = parts
+            current = self._current()
         return current.snapshot, current.workload
 
     def _current(self) -> _Parts:

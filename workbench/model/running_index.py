@@ -104,8 +104,9 @@ class RunningIndex:
         def followed(pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
             return tuple(map(moved.get, map(id, pods), pods))
 
+        gangs = {pod.gang for pod in moved.values()}
         return RunningIndex(
-            {key: followed(pods) for key, pods in self.gangs.items()},
+            {key: followed(pods) if key in gangs else pods for key, pods in self.gangs.items()},
             self.queues,
             followed(self.terminating),
             followed(self.assuming),

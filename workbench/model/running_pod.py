@@ -72,6 +72,7 @@ class RunningPod:
     def on(self, node: int) -> RunningPod:
         """The same pod on the node of another index."""
         # Thousands of pods at once follow nodes that are renumbered; dataclasses.replace takes ten times as long.
-        moved = object.__new__(RunningPod)
-        moved.__dict__.update(self.__dict__, node=node)
+        moved, content = object.__new__(RunningPod), self.__dict__.copy()
+        content["node"] = node
+        object.__setattr__(moved, "__dict__", content)
         return moved

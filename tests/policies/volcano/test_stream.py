@@ -18,7 +18,10 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy
+from workbench.policies.stream import Stream
 from workbench.policies.volcano.v1_15.stream import SearchStream
+from workbench.simulate import SimulatedJob, Simulation
+from workbench.topology.presets import generate_jobs, generate_scenario
 
 MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
 RACK, SOFT = TopologyConstraint("hard", 1), TopologyConstraint("soft")
@@ -134,3 +137,18 @@ def test_searches_that_were_dropped_or_left_behind_are_true_again(monkeypatch):
     placed, _ = come_and_go(random.Random(4), sides, gangs, 60)
     assert placed > 25
     assert len(sides.stream._forms) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_simulation_is_the_same_with_searches_that_are_kept(seed, monkeypatch):
+    """Jobs wait, some of one form; with plain streams every refusal is the whole policy's, reasons and all."""
+    made = {"sizes": (4, 4, 4, 2), "seed": seed}
+    snapshot = generate_scenario("fleet", **made, pending=0).snapshot
+    gangs = [shape.gang() for shape in generate_jobs("fleet", **made, pending=60)]
+    jobs = [SimulatedJob(gang, 30.0 * i, 2_000.0 + 700 * (i % 5)) for i, gang in enumerate(gangs)]
+    policy = get_policy("volcano-1.15")
+    kept = Simulation(snapshot, policy, jobs).run().result()
+    monkeypatch.setattr(policy, "stream", lambda snapshot: Stream(policy, snapshot))
+    plain = Simulation(snapshot, policy, jobs).run().result()
+    assert kept.refusals == plain.refusals and len({row.code for row in plain.refusals}) > 1
+    assert kept.attempts == plain.attempts

@@ -37,7 +37,7 @@ from workbench.policies.volcano.v1_15.hypernode_scores import (
     weights_of_resources,
 )
 from workbench.policies.volcano.v1_15.rounds import FlatRounds115, RoundExplainer, SearchRounds
-from workbench.policies.volcano.v1_15.search_misses import NO_DOMAIN, declined_by_search
+from workbench.policies.volcano.v1_15.search_misses import declined_by_search
 from workbench.policies.volcano.v1_15.search_query import SearchQuery, enter
 from workbench.policies.volcano.v1_15.stream import Prepared, SearchStream
 
@@ -142,8 +142,9 @@ class Volcano115(VolcanoPolicy):
         again = asked.request.ledger.replay_recipe() if later else None
         if again is None:
             return declined_by_search(asked, search)
+        # The code of the first reason that `declined_by_search` gives, whatever it finds.
         later_why = self._why_later(asked.request, again)
-        return Declined((), warnings=asked.limits.warnings, later=later_why, code=NO_DOMAIN)
+        return Declined((), warnings=asked.limits.warnings, later=later_why, code="no-domain")
 
     def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
         """Make a function that repeats a failed search and returns its reasons, called when a refusal is read.
@@ -255,7 +256,7 @@ class Volcano115(VolcanoPolicy):
         def why() -> Why:
             return _reasons_of(self._place(asked, later=False), request.gang)
 
-        return Declined((), warnings=asked.limits.warnings, later=why, reads_ledger=True, code=NO_DOMAIN)
+        return Declined((), warnings=asked.limits.warnings, later=why, reads_ledger=True, code="no-domain")
 
 
 def _reasons_of(answer: Assignment | Declined, gang: Gang) -> Why:

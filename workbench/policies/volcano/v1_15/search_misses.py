@@ -22,10 +22,7 @@ from workbench.policies.volcano.parts.texts import pods_text
 from workbench.policies.volcano.v1_15.compiled_search import last_fit
 from workbench.policies.volcano.v1_15.search_query import SearchQuery
 
-__all__ = ["NO_DOMAIN", "Missed", "declined_by_search", "missed"]
-
-#: Code of the first reason of every refusal by the search.
-NO_DOMAIN = "no-domain"
+__all__ = ["Missed", "declined_by_search", "missed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
         text = f"there is no HyperNode{within}"
         if asked.record != NO_RECORD:
             text = f"no HyperNode{within} near the running pods is allowed"
-        return Notice(NO_DOMAIN, text, numbers={"count": 0})
+        return Notice("no-domain", text, numbers={"count": 0})
     best, pods = best_of(found.misses), pods_text(asked.needs)
     if best.holds < best.needs:
         text = f"no HyperNode{within} holds {pods}: best {best.place} holds {best.holds} of {best.needs}"
@@ -106,4 +103,4 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
     else:
         text = f"no HyperNode{within} takes the job: {best.place} has room for the {pods} needed"
         text += found.obstacle
-    return Notice(NO_DOMAIN, text, numbers={"count": len(found.misses)})
+    return Notice("no-domain", text, numbers={"count": len(found.misses)})
