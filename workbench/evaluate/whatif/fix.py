@@ -374,12 +374,16 @@ class JobQuestion:
         never = not possible and every and bool(idle) and self._search.proved
         rivals = dict.fromkeys(one.job for fix in fixes[:1] for one in fix.others if one.effect == "waits")
         base = self._trials.base
+        # Where another job would take what they leave, they are not what is in the way.
+        first = [edit for edit in (fixes[0].edits if fixes else ()) if edit.kind not in ("priority", "withdraw")]
+        alone = not rivals or self._trials.works([*first, *map(Withdraw, rivals)])
         cause, quoted = cause_text(
             named,
             self._refusal,
             nearest,
             base,
             rivals=tuple(rivals),
+            rivals_alone=alone,
             possible=possible or not every,
             proved=self._search.proved,
             idle=idle,
