@@ -53,7 +53,7 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
     """
     done = " and ".join(edit.text for edit in edits)
     said = []
-    for effect, text in (("waits", "waits"), ("starts", "starts, too")):
+    for effect, text in (("restarts", "restarts"), ("waits", "waits"), ("starts", "starts, too")):
         jobs = [one.job for one in others if one.effect == effect and f"job {one.job}" not in _withdrawn(edits)]
         if jobs:
             verb = text if len(jobs) == 1 else text.replace("waits", "wait").replace("starts", "start")
