@@ -200,7 +200,12 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
 def objects_in(text: str, source: str) -> Iterator[Document]:
     """The Kubernetes objects in a YAML or JSON text; none if it is empty or has only comments.
 
-    `source` names the text in errors, which are those of `read_documents`; a document that is no object is one, too.
+    Raises InputError: as `read_documents`, and for a document that is no Kubernetes object.
+
+    Parameters
+    ----------
+    source : str
+        Name of the text in errors.
     """
     if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
         return

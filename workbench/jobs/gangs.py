@@ -113,6 +113,8 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
             else:
                 gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
+        if f"{deployment.kind} {key}" in cluster.refused:
+            continue
         if not is_owned(deployment.metadata, cluster.top_owners) and not others.has_deployment(deployment):
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     owned_queues: dict[str, str] = {}

@@ -19,8 +19,9 @@ from tests.objects.test_top_owners import (
     torch_job,
 )
 from workbench.model.kueue_request import KueueObjects
+from workbench.model.release import Release
 from workbench.objects.admission import Known, notes_of, refusal_of, review
-from workbench.objects.admission.kueue import kueue_change_findings
+from workbench.objects.admission.kueue import judge_of, kueue_change_findings
 from workbench.objects.kinds import ClusterObjects
 
 HOST, RACK = "kubernetes.io/hostname", "example.com/rack"
@@ -191,14 +192,28 @@ def test_a_refused_pod_is_not_placed() -> None:
     assert list(cluster.refused) == ["Pod default/p"]
 
 
-def test_a_template_whose_pods_will_be_refused_warns() -> None:
+def test_a_template_whose_pods_kueue_refuses_is_refused_in_the_same_words() -> None:
     made = pod(slice_required_topology=RACK, slice_size="3")
     del made["metadata"]["name"]
     template = {"metadata": made["metadata"], "spec": {**made["spec"], "schedulerName": "volcano"}}
+    said = "must not be greater than pod set count 2"
     data = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
-    (warning,) = review({**data, "spec": {"replicas": 2, "template": template}}).warnings
-    assert warning.code == "pods-refused-by-admission"
-    assert "must not be greater than pod set count 2" in warning.message
+    data["spec"] = {"replicas": 2, "template": template}
+    assert said in review(data).refusal and refusal_of(data) == review(data).refusal
+    task = {"name": "w", "replicas": 2, "template": template}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
+    job["spec"] = {"minAvailable": 2, "tasks": [task]}
+    assert said in review(job).refusal and said in refusal_of(job)
+    # A cluster that has stored it has accepted it.
+    stored = {**job, "metadata": {"name": "j", "uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    assert said not in refusal_of(stored)
+
+
+def test_a_top_owner_that_cannot_be_read_is_not_judged_by_volcano() -> None:
+    broken = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}}
+    broken["spec"] = {"replicatedJobs": 5}
+    assert not review(broken).allowed
+    assert judge_of(broken, Release.V1_15) == "the checks of the fields that are read"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from workbench.model.gang import Gang, MemberJob, Role
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["CLASSES", "Edit", "EditedSession", "Effect", "every_role"]
+__all__ = ["CLASSES", "Edit", "EditedSession", "Effect", "every_role", "restarts"]
 
 #: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
 #: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
@@ -59,6 +59,17 @@ class EditedSession(Value):
         at = self.position
         return dataclasses.replace(self, gangs=(*self.gangs[:at], gang, *self.gangs[at + 1 :]))
 
+    @cached_property
+    def siblings(self) -> tuple[int, ...]:
+        """Positions in `gangs` of the other replicas of the job's LeaderWorkerSet, which has one template for all."""
+        return tuple(i for i, gang in enumerate(self.gangs) if i != self.position and self.is_sibling(gang.key))
+
+    def is_sibling(self, key: str) -> bool:
+        """Whether a gang, ``namespace/name``, is another replica of the LeaderWorkerSet that the job is one of."""
+        of_set, _, number = key.rpartition("-")
+        own = self.gang.kind == _REPLICATED and self.job.rpartition("-")[0] == of_set
+        return own and number.isdigit() and key != self.job
+
     def with_snapshot(self, snapshot: ClusterSnapshot) -> EditedSession:
         """The session with another state of the cluster."""
         snapshot.share_derived(self.snapshot)
@@ -68,6 +79,10 @@ class EditedSession(Value):
         """The session without some pending gangs, named ``namespace/name``; the job in question stays."""
         kept = tuple(gang for gang in self.gangs if gang.key == self.job or gang.key not in gangs)
         return dataclasses.replace(self, gangs=kept)
+
+
+#: The kind of which each replica is a job, all from one template.
+_REPLICATED = "LeaderWorkerSet"
 
 
 class Edit(ABC):
@@ -145,11 +160,11 @@ class Effect:
     ----------
     job : str
         ``namespace/name``.
-    effect : {"ends", "waits", "starts", "withdrawn"}
+    effect : {"ends", "waits", "starts", "withdrawn", "restarts"}
         The running gang ends; the job would have been placed and now waits; it would have waited and is now placed; it
-        was pending and leaves the session.
+        was pending and leaves the session; it runs and is made anew, because its object's template changes.
     pods, gpus : int
-        Pods and GPUs that end; 0 for the other effects.
+        Pods and GPUs that end or restart; 0 for the other effects.
     """
 
     job: str
@@ -163,6 +178,13 @@ class Effect:
         return self.effect != "starts"
 
     def to_dict(self) -> dict[str, Any]:
-        """The effect as a JSON-ready dict; ``pods`` and ``gpus`` only for a gang that ends."""
-        loss = {"pods": self.pods, "gpus": self.gpus} if self.effect == "ends" else {}
+        """The effect as a JSON-ready dict; ``pods`` and ``gpus`` only for a gang that ends or restarts."""
+        loss = {"pods": self.pods, "gpus": self.gpus} if self.effect in ("ends", "restarts") else {}
         return {"job": self.job, "effect": self.effect, **loss}
+
+
+def restarts(case: EditedSession) -> list[Effect]:
+    """Running replicas of the job's LeaderWorkerSet, which are made anew when its template changes."""
+    gangs = case.snapshot.running_index.gangs.items()
+    running = [(key, pods) for key, pods in gangs if case.is_sibling(key)]
+    return [Effect(key, "restarts", len(pods), sum(pod.gpu_mask.bit_count() for pod in pods)) for key, pods in running]

@@ -9,10 +9,11 @@ from typing import Any
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.cluster_edits import Finish
-from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect
+from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect, restarts
 from workbench.evaluate.whatif.families import families
 from workbench.evaluate.whatif.family import Family, One
 from workbench.evaluate.whatif.holders import Holder, holders
+from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
 from workbench.evaluate.whatif.sentences import ROOM_KINDS, Rest, cause_text, fix_text, idle_text
@@ -362,6 +363,8 @@ class JobQuestion:
                 found.append(Effect(edit.job, "waits" if before[edit.job] else "withdrawn"))
             elif isinstance(edit, Finish):
                 found.append(Effect(edit.name, "ends", edit.pods, edit.gpus))
+        if any(isinstance(edit, JobEdit) for edit in edits):
+            found += restarts(trials.base.case)
         return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
 
     def _report(self, fixes: Sequence[JobFix], *, possible: bool) -> FixReport:
@@ -374,12 +377,16 @@ class JobQuestion:
         never = not possible and every and bool(idle) and self._search.proved
         rivals = dict.fromkeys(one.job for fix in fixes[:1] for one in fix.others if one.effect == "waits")
         base = self._trials.base
+        # Where another job would take what they leave, they are not what is in the way.
+        first = [edit for edit in (fixes[0].edits if fixes else ()) if edit.kind not in ("priority", "withdraw")]
+        alone = not rivals or self._trials.works([*first, *map(Withdraw, rivals)])
         cause, quoted = cause_text(
             named,
             self._refusal,
             nearest,
             base,
             rivals=tuple(rivals),
+            rivals_alone=alone,
             possible=possible or not every,
             proved=self._search.proved,
             idle=idle,

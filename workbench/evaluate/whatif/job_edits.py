@@ -39,8 +39,18 @@ class JobEdit(Edit):
     category = "job"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The session with the changed job."""
-        return case.with_gang(self.changed(case.gang))
+        """The session with the changed job; of a LeaderWorkerSet all replicas change, which have one template."""
+        edited = case.with_gang(self.changed(case.gang))
+        if not case.siblings:
+            return edited
+        gangs = list(edited.gangs)
+        for i in case.siblings:
+            gangs[i] = self.of_sibling(gangs[i]).changed(gangs[i])
+        return dataclasses.replace(edited, gangs=tuple(gangs))
+
+    def of_sibling(self, gang: Gang) -> JobEdit:
+        """The edit as it changes another replica of the job's LeaderWorkerSet."""
+        return self
 
     def changed(self, gang: Gang) -> Gang:
         """The job after the edit."""

@@ -53,7 +53,7 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
     """
     done = " and ".join(edit.text for edit in edits)
     said = []
-    for effect, text in (("waits", "waits"), ("starts", "starts, too")):
+    for effect, text in (("restarts", "restarts"), ("waits", "waits"), ("starts", "starts, too")):
         jobs = [one.job for one in others if one.effect == effect and f"job {one.job}" not in _withdrawn(edits)]
         if jobs:
             verb = text if len(jobs) == 1 else text.replace("waits", "wait").replace("starts", "start")
@@ -123,6 +123,7 @@ def cause_text(
     base: EditOutcome,
     *,
     rivals: Sequence[str] = (),
+    rivals_alone: bool = True,
     possible: bool,
     proved: bool,
     idle: str | Notice | None,
@@ -139,6 +140,8 @@ def cause_text(
         The session without edits.
     rivals : sequence of str
         Jobs that wait if this one comes first, by the fixes in question.
+    rivals_alone : bool
+        Whether the job would be placed without them; else further jobs take what they leave.
     possible : bool
         Some set of edits without new nodes places the job, or some classes of edits were not to be used.
     proved : bool
@@ -147,11 +150,14 @@ def cause_text(
         What `idle_text` says.
     """
     found: dict[str, str | Notice] = {}
+    if rivals and any(isinstance(edit, RaisePriority) for edit in edits):
+        # The jobs that are withdrawn beside a higher priority are among those that come first.
+        edits = [edit for edit in edits if not isinstance(edit, Withdraw)]
     for edit in edits:
         if edit.kind in ROOM_KINDS:
             said = _room(refusal, nearest, base.case)
         else:
-            said = _of_edit(edit, refusal, base, rivals)
+            said = _of_edit(edit, refusal, base, rivals, rivals_alone)
         found.setdefault(str(said), said)
     if not found:
         said = _room(refusal, nearest, base.case)
@@ -167,7 +173,7 @@ def cause_text(
     if idle and room:
         ignored = "".join(f"; {gap.message}" for gap in base.case.snapshot.gaps if gap.code == "ignored-member")
         # Room is told for the idle cluster; what else is in the way is named beside it.
-        others = [_of_edit(edit, refusal, base, rivals) for edit in edits if edit.kind not in ROOM_KINDS]
+        others = [_of_edit(edit, refusal, base, rivals, rivals_alone) for edit in edits if edit.kind not in ROOM_KINDS]
         said = ", and ".join(dict.fromkeys(str(one) for one in (idle, *others)))
         return f"never as it is written, even with the cluster to itself: {said}{ignored}", _notices([idle, *others])
     return ", and ".join(found), _notices(found.values())
@@ -199,7 +205,9 @@ def _room(refusal: Refusal, nearest: NearestMiss | None, case: EditedSession) ->
     return f"no HyperNode{where} has room for its {pods}; nearest: {_place(nearest)} holds {nearest.holds}{ignored}"
 
 
-def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[str]) -> str | Notice:
+def _of_edit(
+    edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[str], rivals_alone: bool
+) -> str | Notice:
     snapshot, gang = base.case.snapshot, refusal.gang
     match edit:
         case QueueAmounts(field="capability"):
@@ -225,7 +233,7 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[s
                 counted(len(edit.pods), "terminating pod still holds", "terminating pods still hold") + " what it needs"
             )
         case RaisePriority():
-            return _rivals_text(refusal, rivals)
+            return _rivals_text(refusal, rivals, rivals_alone)
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     if edit.kind == "dependency" and "depends-on" in by_code:
         return by_code["depends-on"]
@@ -234,10 +242,12 @@ def _of_edit(edit: Edit, refusal: Refusal, base: EditOutcome, rivals: Sequence[s
     return _first_reason(refusal)
 
 
-def _rivals_text(refusal: Refusal, rivals: Sequence[str]) -> str | Notice:
+def _rivals_text(refusal: Refusal, rivals: Sequence[str], alone: bool) -> str | Notice:
     """Which jobs come first and take what the job needs: those that wait if it comes before them."""
     if not rivals:
         return _first_reason(refusal)
+    if not alone:
+        return f"other jobs come first and take what it needs; if it came first, {name_list(rivals)} would wait"
     come = "comes first and takes" if len(rivals) == 1 else "come first and take"
     return f"{name_list(rivals)} {come} what it needs"
 

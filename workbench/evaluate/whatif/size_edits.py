@@ -179,6 +179,13 @@ class FewerReplicas(JobEdit):
         shrunk = dataclasses.replace(gang, min_available=minimum, roles=roles, sub_groups=groups, order=order)
         return _with_resources_of(gang, shrunk)
 
+    def of_sibling(self, gang: Gang) -> JobEdit:
+        """The edit that takes as many pods from another replica, of which some may run."""
+        role = next((role for role in gang.roles if role.name == self.role), None)
+        if role is None:
+            return self
+        return FewerReplicas.of(gang, role, max(role.count - (self.old - self.new), 0))
+
     @property
     def text(self) -> str:
         least = f", {self.name} lower by {self.lower}" if self.lower and self.name else ""

@@ -118,7 +118,7 @@ def kubectl_commands(
         if after is None:
             _tell_removed(lines, before)
         else:
-            _tell_changed(lines, before, after)
+            _tell_changed(lines, before, after, _runs(held, before))
     return lines.lines()
 
 
@@ -199,8 +199,15 @@ def _tell_removed(lines: CommandLines, before: Manifest) -> None:
     lines.delete(_with_group(before), namespace, name)
 
 
-def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest) -> None:
-    """Tell a changed object."""
+def _runs(manifests: ManifestSet, data: Manifest) -> bool:
+    """Whether pods of an object run."""
+    key, members = f"{_namespace(data)}/{data['metadata']['name']}", manifests.members
+    made = members.of_top_owner.get(f"{data['kind']} {key}", [])
+    return any(pod.runs for pod in [*made, *(members.of_job.get(key, []) if data["kind"] == "Job" else [])])
+
+
+def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest, runs: bool) -> None:
+    """Tell a changed object; `runs`: whether pods of it run, which end if it is replaced."""
     kind, name, namespace = before["kind"], before["metadata"]["name"], _namespace(before)
     if kind == "Node" or (kind == "Pod" and before["metadata"].get("deletionTimestamp")):
         # The edit alone says what to do.
@@ -214,7 +221,8 @@ def _tell_changed(lines: CommandLines, before: Manifest, after: Manifest) -> Non
         lines.patch(_with_group(before), namespace, name, list(json_patch(before, after)) if patch is None else patch)
     else:
         fields = ", ".join(map(_field_change, json_patch(before, after))).replace("{}", "{ }")
-        text = f"{kind} {{}} cannot be changed: in its manifest {fields}; then kubectl replace --force -f FILE"
+        ends = ", which ends its running pods" if runs else ""
+        text = f"{kind} {{}} cannot be changed: in its manifest {fields}; then kubectl replace --force -f FILE{ends}"
         lines.comment(text, f"{namespace}/{name}")
 
 

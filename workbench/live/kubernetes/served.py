@@ -10,10 +10,8 @@ from workbench.live.kubernetes.shapes import mapping
 
 __all__ = ["Served"]
 
-#: Versions that are read of each API group.
-_READ: dict[str, set[str]] = {}
-for _one in (*LISTS, *OPTIONAL):
-    _READ.setdefault(_one.group, set()).update(one.version for one in _one.versions)
+#: API groups and versions that are read, as (group, version).
+_READ = frozenset((one.group, one.version) for kind in (*LISTS, *OPTIONAL) for one in kind.versions)
 
 
 class Served:
@@ -45,7 +43,8 @@ class Served:
     def misses(self, resource: Resource) -> bool:
         """Whether a kind is not seen because the cluster has its API group in versions that are not read."""
         found = {one.partition("/")[2] for one in self._groups or () if one.partition("/")[0] == resource.group}
-        return bool(found - _READ[resource.group]) and not self.versions_of(resource)
+        unread = any((resource.group, version) not in _READ for version in found)
+        return unread and not self.versions_of(resource)
 
 
 def _versions(connection: Connection) -> set[str] | None:

@@ -261,7 +261,7 @@ class _Reading:
         if resource.needed:
             server = self._connection.cluster.server
             raise ClusterError(f"{server}: no {resource.plural}: not a Kubernetes API server")
-        # A kind of which no cluster has all is missed only where its neighbours are there.
+        # No cluster has all optional kinds: one is reported as missing only if others of its group are there.
         if not optional or self._served.misses(resource) or self._without_neighbours(resource):
             text = f"the cluster has no {resource.kind} ({resource.api_version})"
             self.gaps.append(Notice("kind-not-served", text, resource.name))

@@ -159,12 +159,15 @@ def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Noti
 
 def judge_of(data: Mapping[str, Any], release: Release) -> str:
     """Whose admission `workbench.objects.admission.review` models for a kind of object, for the summary of a review."""
-    owner = None
-    with suppress(InputError):
-        owner = read(data) if (read := top_owner_reader(data)) is not None else None
-    if is_kueue_kind(data) or (owner is not None and (_asks(owner) or KUEUE_QUEUE_LABEL in owner.metadata.labels)):
+    if is_kueue_kind(data):
         return "Kueue (0.19)"
-    return f"Volcano ({release.value})" if owner is None else "the checks of the fields that are read"
+    if (read := top_owner_reader(data)) is None:
+        return f"Volcano ({release.value})"
+    with suppress(InputError):
+        owner = read(data)
+        if _asks(owner) or KUEUE_QUEUE_LABEL in owner.metadata.labels:
+            return "Kueue (0.19)"
+    return "the checks of the fields that are read"
 
 
 def _asks(owner: TopOwner) -> bool:

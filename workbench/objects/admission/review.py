@@ -162,9 +162,9 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
     text is that of Volcano 1.15. A tier written as text counts as a number, as in the design document, and an
     absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by Volcano 1.15;
-    their queue counts as open, because it may have been open when they were created. Pod templates of a Job are not
-    checked, because their errors do not affect the placement; of a Queue only the types of its fields are checked. A
-    Pod with a node was accepted before.
+    their queue counts as open, because it may have been open when they were created. Of pod templates of a Job only
+    the annotations of Kueue are checked, because other errors do not affect the placement; of a Queue only the types of
+    its fields are checked. A Pod with a node was accepted before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
     Of top owners (`TOP_OWNERS`) the annotations of Kueue on their pod templates are checked.
@@ -180,7 +180,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] == "Job":
-        return "; ".join(topology_errors(data, Release.V1_15)) or refuse_job(data)
+        of_kueue = "; ".join(one.text for one in _template_faults(data))
+        return "; ".join(topology_errors(data, Release.V1_15)) or refuse_job(data) or of_kueue
     if data["kind"] == "HyperJob":
         return refusal_text(hyper_job_findings(data, templates=False))
     if data["kind"] == "Queue":
@@ -213,8 +214,9 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
             findings = queue_findings(data)
             return Verdict("; ".join(one.text for one in findings), queue_defaults(data), findings=tuple(findings))
         case "Deployment":
-            template, replicas = read_deployment(data).template, get_int(get_map(data, "spec", ""), "replicas", "spec")
-            return Verdict(warnings=tuple(_pods_refused(template, "spec", replicas)))
+            found = _template_faults(data)
+            warnings = tuple(_pods_refused(read_deployment(data).template, "spec"))
+            return Verdict("; ".join(one.text for one in found), warnings=warnings, findings=tuple(found))
         case "HyperJob":
             return _hyper_job(data, release, known, own_plugins)
     return Verdict()
@@ -346,22 +348,38 @@ def _job(data: Mapping[str, Any], release: Release, known: Known, own_plugins: b
         defaults = job_defaults(data, job)
         queues = {"root": KnownQueue(), job.queue: KnownQueue(), **known.queues}
         found = job_findings(data, release, queues=queues, own_plugins=own_plugins)
+        found = [*found, *_template_faults(data)]
         refusal, findings = refusal_text(found), tuple(found)
         warnings += _unknown_queue(job.queue, known) + plugin_warnings(job) + master_warnings(spec, job)
     for path, item in get_maps(spec, "tasks", "spec"):
         template = read_template(item, path)
-        warnings += _pods_refused(template, path, get_int(item, "replicas", path))
+        warnings += _pods_refused(template, path)
     return _with_topology(refusal, defaults, warnings, data, release, findings)
 
 
-def _pods_refused(template: PodTemplate, path: str, count: int | None) -> list[Notice]:
-    """Warnings that the pods of a template, whose owner is accepted, will be refused."""
-    path = child(path, "template")
-    contradiction = refuse_gpu_group(template.labels, template.annotations)
-    kueue = pod_annotation_faults(template.annotations, child(path, "metadata"), count)
+def _pods_refused(template: PodTemplate, path: str) -> list[Notice]:
+    """A warning if the pods of a template, whose owner is accepted, will be refused."""
+    if not (contradiction := refuse_gpu_group(template.labels, template.annotations)):
+        return []
+    text = f"{child(path, 'template')}: its pods will be refused: {contradiction}"
+    return [Notice("pods-refused-by-admission", text, path)]
+
+
+def _template_faults(data: Mapping[str, Any]) -> list[Fault]:
+    """Violations of Kueue's annotations in the pod templates of a new Job of Volcano or Deployment, in Kueue's words.
+
+    Kueue refuses the pods, so that the object is worth as little as a refused JobSet.
+    """
+    if is_stored(data):
+        return []
+    spec = get_map(data, "spec", "")
+    holders = get_maps(spec, "tasks", "spec") if data["kind"] == "Job" else [("spec", spec)]
     return [
-        Notice("pods-refused-by-admission", f"{path}: its pods will be refused: {text}", path.rpartition(".")[0])
-        for text in (*([contradiction] if contradiction else []), *(one.text for one in kueue))
+        fault
+        for path, holder in holders
+        for fault in pod_annotation_faults(
+            read_template(holder, path).annotations, f"{path}.template.metadata", get_int(holder, "replicas", path)
+        )
     ]
 
 
