@@ -20,6 +20,15 @@ DEMO = Path(__file__).parents[2] / "datasets" / "demo"
 FILES = sorted(DEMO.glob("*.yaml"))
 
 
+def _named_only(function: object) -> bool:
+    """Whether a function has arguments and no ``**options``, which only the policy knows."""
+    kinds = [each.kind for each in inspect.signature(function).parameters.values()]
+    return bool(kinds) and inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+FUNCTIONS = [name for name in wb.__all__ if inspect.isfunction(value := getattr(wb, name)) and _named_only(value)]
+
+
 @pytest.fixture(scope="module")
 def scenario() -> wb.Scenario:
     return wb.load(DEMO)
@@ -145,6 +154,19 @@ class TestComparing:
     def test_arguments_are_checked_as_in_place(self, scenario, arguments, message):
         with pytest.raises(wb.InputError, match=message):
             wb.compare(*arguments(scenario))
+
+    @pytest.mark.parametrize("name", [*FUNCTIONS, "simulate", "Simulation"])
+    def test_an_argument_that_a_function_lacks_is_named_with_the_nearest(self, name):
+        function = wb.simulate.run.simulate if name == "simulate" else getattr(wb, name)
+        known = list(inspect.signature(function).parameters)
+        with pytest.raises(wb.UnknownNameError, match=f"unknown argument of {name} '{known[-1]}x'; did you mean"):
+            getattr(wb, name)(**{f"{known[-1]}x": 1})
+
+    def test_an_argument_that_compare_lacks(self, scenario):
+        with pytest.raises(wb.UnknownNameError, match="unknown argument of compare 'nope'"):
+            wb.compare(scenario, nope=1)
+        with pytest.raises(wb.UnknownNameError, match="did you mean progress"):
+            scenario.compare(["binpack"], progres=True)
 
     def test_names_of_gangs_are_taken_with_a_scenario(self, scenario):
         assert wb.compare(["hard-tier-2"], scenario, ["binpack"]).gangs == (scenario.gang("hard-tier-2"),)

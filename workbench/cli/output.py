@@ -319,8 +319,8 @@ def _print(parts: Sequence[Any], file: TextIO, unwrapped: bool) -> None:
     from workbench.report.layout import fitted, one_line
 
     terminal = file.isatty() and not unwrapped
-    colours = None if colourless() else "auto"
-    console = Console(file=file, width=None if terminal else _UNWRAPPED, highlight=False, color_system=colours)
+    width = None if terminal else _UNWRAPPED
+    console = Console(file=file, width=width, highlight=False, color_system=None if colourless() else "auto")
     for given in parts:
         part = Text(given) if isinstance(given, str) else given
         if terminal:
