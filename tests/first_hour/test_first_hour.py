@@ -160,7 +160,7 @@ class TestComparing:
         function = wb.simulate.run.simulate if name == "simulate" else getattr(wb, name)
         known = list(inspect.signature(function).parameters)
         with pytest.raises(wb.UnknownNameError, match=f"unknown argument of {name} '{known[-1]}x'; did you mean"):
-            getattr(wb, name)(**{f"{known[-1]}x": 1})
+            function(**{f"{known[-1]}x": 1})
 
     def test_an_argument_that_compare_lacks(self, scenario):
         with pytest.raises(wb.UnknownNameError, match="unknown argument of compare 'nope'"):
