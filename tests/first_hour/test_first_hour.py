@@ -155,9 +155,9 @@ class TestComparing:
         with pytest.raises(wb.InputError, match=message):
             wb.compare(*arguments(scenario))
 
-    @pytest.mark.parametrize("name", [*FUNCTIONS, "simulate", "Simulation"])
+    @pytest.mark.parametrize("name", [*FUNCTIONS, "Simulation"])
     def test_an_argument_that_a_function_lacks_is_named_with_the_nearest(self, name):
-        function = wb.simulate.run.simulate if name == "simulate" else getattr(wb, name)
+        function = getattr(wb, name)
         known = list(inspect.signature(function).parameters)
         with pytest.raises(wb.UnknownNameError, match=f"unknown argument of {name} '{known[-1]}x'; did you mean"):
             function(**{f"{known[-1]}x": 1})
@@ -165,6 +165,8 @@ class TestComparing:
     def test_an_argument_that_compare_lacks(self, scenario):
         with pytest.raises(wb.UnknownNameError, match="unknown argument of compare 'nope'"):
             wb.compare(scenario, nope=1)
+        with pytest.raises(wb.UnknownNameError, match="unknown argument of Simulation 'disciplin'; did you mean disc"):
+            wb.simulate(scenario, [], "volcano", disciplin="fifo")
         with pytest.raises(wb.UnknownNameError, match="did you mean progress"):
             scenario.compare(["binpack"], progres=True)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.cancel import ProgressOption
-from workbench.errors import named_arguments
 from workbench.model.job_log import JobLog
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
@@ -18,7 +17,6 @@ from workbench.simulate.result import SimulationResult
 __all__ = ["simulate"]
 
 
-@named_arguments
 def simulate(
     cluster: ClusterSnapshot | Scenario,
     jobs: Sequence[SimulatedJob] | JobLog,
