@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def _cut(text: str) -> str:
     # Where this machine keeps its files is nobody's business.
     for folder in (FOLDER.parent, sys.prefix, sys.base_prefix):
         text = text.replace(f"{folder}/", "")
-    text = re.sub(r"/tmp/ipykernel_\d+/", "", text)
+    text = re.sub(rf"{tempfile.gettempdir()}/ipykernel_\d+/", "", text)
     lines = _ADDRESS.sub("", text).splitlines(keepends=True)
     return "".join(lines[:MOST_LINES]) + ("…\n" if len(lines) > MOST_LINES else "")
 
