@@ -75,6 +75,10 @@ class TestLoading:
         with pytest.raises(wb.InputError, match=message):
             read(given)
 
+    def test_data_come_with_the_package(self, scenario):
+        demo = wb.datasets.load("demo")
+        assert demo.snapshot.topology == scenario.snapshot.topology and demo.gangs == scenario.gangs != ()
+
 
 class TestPlacing:
     def test_a_scenario_is_enough(self, scenario):
@@ -203,6 +207,15 @@ class TestTables:
         assert len(wb.regret(scenario.snapshot.matrices[0], ["gpu-lowest-index"], sizes=[2], samples=2).to_dataframe())
         jobs = [wb.SimulatedJob(gang, 0.0, 60.0) for gang in scenario.gangs]
         assert wb.simulate(scenario, jobs[:2]).to_dataframe()["ended_s"].tolist() == [60.0] * 2
+
+
+class TestPlots:
+    def test_a_comparison_a_simulation_and_a_matrix_draw_on_axes_of_matplotlib(self, scenario):
+        axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 3)
+        assert scenario.compare(["binpack", "spread"]).plot(ax=axes[0]) is axes[0] and axes[0].patches
+        jobs = [wb.SimulatedJob(gang, 0.0, 60.0) for gang in scenario.gangs]
+        assert wb.simulate(scenario, jobs).plot(kind="gantt", ax=axes[1]) is axes[1] and axes[1].patches
+        assert scenario.snapshot.matrices[0].plot(ax=axes[2]) is axes[2] and axes[2].images
 
 
 class TestMatrices:
