@@ -2,6 +2,8 @@
 #   docker build -t topology-workbench .
 # It holds what these need, in the versions of requirements-operator.lock: no notebooks, no tables, no studies.
 FROM python:3.12-slim AS build
+# The compiler of the base image's Debian, whose releases keep no old versions to pin.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY requirements.lock requirements-operator.lock ./

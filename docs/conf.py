@@ -40,7 +40,7 @@ extensions = [
 
 myst_heading_anchors = 4
 
-# Notebooks are committed without outputs and run here. A cell that fails or takes too long ends the build.
+# Notebooks are committed with small outputs only, and run here. A cell that fails or takes too long ends the build.
 nb_execution_mode = "force"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True

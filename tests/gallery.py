@@ -3,7 +3,7 @@
 Those of the gallery are taken in the real JupyterLab, ``comparison`` of the README from a report.
 
 One picture per widget, size and theme, as ``docs/images/gallery/<widget>-<size>-<theme>.png``; a NAME such as
-``editor-1000`` takes those alone.
+``editor-1000`` takes those alone, and ``keep`` takes none but keeps what they show (`tests.gallery_record`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests import report_picture
+from tests import gallery_record, report_picture
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, open_notebook, start_lab
 
@@ -136,8 +136,21 @@ def _take(browser: Browser, server: Server, widget: str, size: str, theme: str) 
     notebook.page.context.close()
 
 
+def digest(widget: str, size: str) -> str:
+    """The digest of what the picture of a widget shows, worked out here, without a browser."""
+    code = WIDGETS[widget][0][size]
+    if widget != "explorer":  # what the widget is made of
+        code = "(" + code.partition("(")[2]
+    names: dict[str, Any] = {}
+    exec(_BEGIN, names)
+    return gallery_record.shown(widget, eval(code, names))
+
+
 def main(names: list[str]) -> int:
     """Take the pictures; 0, or 1 where there is no browser."""
+    if names == ["keep"]:
+        gallery_record.keep({f"{w}-{size}": digest(w, size) for w, (sizes, _) in WIDGETS.items() for size in sizes})
+        return 0
     if reason := missing():
         print(f"{reason}; no picture was taken", file=sys.stderr)
         return 1
@@ -152,6 +165,7 @@ def main(names: list[str]) -> int:
                     for theme in THEMES:
                         if not names or f"{widget}-{size}" in names or f"{widget}-{size}-{theme}" in names:
                             _take(browser, server, widget, size, theme)
+                            gallery_record.keep({f"{widget}-{size}": digest(widget, size)})
         finally:
             server.stop()
     return 0

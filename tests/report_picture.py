@@ -16,7 +16,7 @@ from workbench.report.html import report_html
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-__all__ = ["KEPT", "PICTURE", "shown", "take"]
+__all__ = ["KEPT", "PICTURE", "numbers_and_pods", "shown", "take"]
 
 PICTURE = ROOT / "docs" / "images" / "comparison.png"
 KEPT = ROOT / "docs" / "images" / "comparison.json"
@@ -32,8 +32,13 @@ def _compared() -> wb.Comparison:
 
 
 def shown() -> dict[str, Any]:
-    """What the picture shows of each policy: its numbers, and the GPUs of each pod."""
-    record: dict[str, Any] = json.loads(json.dumps(_compared().to_dict()))
+    """What the picture of the README shows."""
+    return numbers_and_pods(_compared())
+
+
+def numbers_and_pods(comparison: wb.Comparison) -> dict[str, Any]:
+    """What a picture of a comparison shows of each policy: its numbers, and the GPUs of each pod."""
+    record: dict[str, Any] = json.loads(json.dumps(comparison.to_dict()))
     return {
         row["policy"]: {
             "numbers": {name: row["metrics"][name] for name in _NUMBERS},

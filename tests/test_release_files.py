@@ -120,3 +120,15 @@ def test_what_is_promised_about_secrets_is_what_the_operator_may() -> None:
 
     assert not any("secrets" in rule["resources"] for rule in operator_rules())
     assert "--ssh" in (ROOT / "SECURITY.md").read_text("utf-8")
+
+
+def test_the_recipe_makes_every_program() -> None:
+    text = (ROOT / "conda" / "meta.yaml").read_text("utf-8")
+    made = dict(re.findall(r"^    - (\S+) = (\S+)$", text, re.MULTILINE))
+    assert made == project()["project"]["scripts"]
+
+
+def test_no_workflow_leaves_the_token_of_a_checkout_behind() -> None:
+    checkouts = [step for name in ("test.yml", "wheels.yml", "site.yml") for step in steps(name) if "uses" in step]
+    checkouts = [step for step in checkouts if step["uses"].startswith("actions/checkout@")]
+    assert len(checkouts) > 3 and all(step["with"] == {"persist-credentials": False} for step in checkouts)

@@ -30,6 +30,7 @@ from workbench.errors import (
     StoreError,
     UnknownNameError,
     WorkbenchError,
+    named_arguments,
 )
 from workbench.model.deferred import DeferredModule
 from workbench.model.display import hand_in, set_installer
@@ -222,18 +223,10 @@ def _plot_runs(*given: Any, **options: Any) -> Any:
 
 
 def _asked(name: str) -> Callable[..., Any]:
-    """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called.
-
-    It raises `UnknownNameError` for an argument that the function does not have.
-    """
+    """The function of this package behind a method of `Scenario` or `Topology`, loaded when it is called."""
 
     def call(*given: Any, **options: Any) -> Any:
-        function = getattr(sys.modules[__name__], name)
-        known = import_module("inspect").signature(function).parameters
-        if not any(each.kind is each.VAR_KEYWORD for each in known.values()):
-            for option in options.keys() - known.keys():
-                raise UnknownNameError(f"argument of {name}", option, [*known][len(given) :])
-        return function(*given, **options)
+        return getattr(sys.modules[__name__], name)(*given, **options)
 
     return call
 
@@ -246,6 +239,7 @@ for _name in ("place", "schedule", "explain", "compare", "fix", "to_networkx"):
     hand_in(_name, _asked(_name))
 
 
+@named_arguments
 def load_calibration(path: str | Path | None = None) -> _cost.Calibration:
     """Read what communication costs, as `workbench.cost` prices it, from a fit to measurements.
 

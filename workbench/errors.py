@@ -8,8 +8,9 @@ The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = [
     "CapacityError",
@@ -21,7 +22,11 @@ __all__ = [
     "UnknownNameError",
     "WorkbenchError",
     "close_names",
+    "named_arguments",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class WorkbenchError(Exception):
@@ -150,6 +155,22 @@ class UnknownNameError(WorkbenchError, KeyError):
         close = _close(self.name, self.known)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(self.known) or 'none'}"
         return f"unknown {self.kind} '{self.name}'; {hint}"
+
+
+def named_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function refuse an argument that it does not have by `UnknownNameError`, which suggests similar names."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def checked(*given: P.args, **options: P.kwargs) -> R:
+        for option in options:
+            if option not in known:
+                called = function.__qualname__.removesuffix(".__init__")
+                raise UnknownNameError(f"argument of {called}", option, known[len(given) :])
+        return function(*given, **options)
+
+    return checked
 
 
 def close_names(name: str, known: Iterable[str]) -> str:

@@ -6,9 +6,11 @@ import io
 import json
 import sys
 
+import pytest
 import yaml
 
 import workbench as wb
+from tests.cli.conftest import Run
 from workbench.cli import main
 from workbench.topology.presets import generate, generate_scenario
 
@@ -65,3 +67,18 @@ def test_a_fleet_is_written_as_snapshot_jobs_and_a_day_of_arrivals(capsys, tmp_p
 def test_a_preset_without_jobs_has_no_arrivals(capsys):
     assert main(["topology", "generate", "three-level-tree", "-o", "arrivals"]) == 2
     assert "a preset without jobs" in capsys.readouterr().err
+
+
+def test_no_jobs_says_what_would_make_some(run: Run) -> None:
+    result = run("topology", "generate", "fleet", "--set", "sizes=2,2", "--set", "pending=0", "-o", "jobs")
+    assert result.status == 2
+    assert result.err == "workbench: --set: no job waits (found pending=0, expected pending=1 or more)\n"
+    result = run("topology", "generate", "balanced", "-o", "arrivals")
+    assert "expected use-case-1 or use-case-2 or fleet" in result.err
+
+
+def test_objects_where_the_environment_wants_tables(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = run("topology", "generate", "three-level-tree").out
+    monkeypatch.setenv("WORKBENCH_OUTPUT", "table")
+    result = run("topology", "generate", "three-level-tree")
+    assert (result.out, result.err) == (usual, "note: WORKBENCH_OUTPUT: objects are no table; yaml is used\n")

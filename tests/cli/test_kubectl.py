@@ -36,3 +36,11 @@ def test_completion(typed: list[str], want: list[str], monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.argv", ["kubectl_complete-topology", *typed])
     assert kubectl.complete() == 0
     assert sorted(capsys.readouterr().out.split()) == sorted([*want, ":4"])
+
+
+def test_words_with_blanks_and_quotes_are_completed_as_one(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    for name in ("_WORKBENCH_COMPLETE", "COMP_WORDS", "COMP_CWORD"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-topology", "snapshot", "--out", "it's a file.json", "--anon"])
+    assert kubectl.complete() == 0
+    assert capsys.readouterr().out.split() == ["--anonymize", ":4"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from tests.cli.conftest import Run
 from tests.cli.test_option_values import commands
+from workbench.cli import option_values, output
 from workbench.cli.app import command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,9 +43,9 @@ def test_every_command_says_its_result_as_json_and_yaml(path: tuple[str, ...]) -
     if path in NO_RESULT:
         assert "--output" not in options(path)
         return
-    output = options(path)["--output"]
-    assert "-o" in output.opts and output.envvar == "WORKBENCH_OUTPUT"
-    forms = set(output.metavar.strip("[]").split("|"))
+    form = options(path)["--output"]
+    assert "-o" in form.opts and form.envvar == "WORKBENCH_OUTPUT"
+    forms = set(form.metavar.strip("[]").split("|"))
     assert {"json", "yaml"} <= forms
     assert ("wide" in forms) == (path in WIDE)
     assert ("--out" in options(path)) == (path not in NO_FILE)
@@ -98,6 +100,34 @@ def test_the_environment_gives_the_defaults(run: Run, monkeypatch: pytest.Monkey
     )
 
 
+def test_a_command_without_the_form_of_the_environment_takes_its_default(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = run("policies").out
+    monkeypatch.setenv("WORKBENCH_OUTPUT", "wide")
+    result = run("policies")
+    assert (result.status, result.out) == (0, usual)
+    assert result.err == "note: WORKBENCH_OUTPUT: workbench policies has no wide; table is used\n"
+    assert run("policies", "-o", "json").err == ""
+    assert run("schema", "Job").err == "note: WORKBENCH_OUTPUT: workbench schema has no wide; its usual form is used\n"
+    typed = run("policies", "-o", "wide")
+    assert (typed.status, typed.err) == (
+        2,
+        "workbench: -o: not a value of this option (found 'wide', expected table or json or yaml)\n",
+    )
+
+
+def test_the_environment_may_name_every_form_that_a_command_has() -> None:
+    forms = {
+        form
+        for one in ALL.values()
+        for option in one.params
+        if "--output" in option.opts
+        for form in option.metavar.strip("[]").split("|")
+    }
+    assert forms == option_values._FORMS
+
+
 def test_a_table_of_pods_is_cut_unless_it_is_wide(run: Run, tmp_path: Path) -> None:
     cluster = tmp_path / "cluster.yaml"
     run("topology", "generate", "balanced", "--set", "sizes=8,8", "--out", cluster)
@@ -132,3 +162,27 @@ def test_a_shell_completes_names(words: str, want: list[str], monkeypatch: pytes
     with pytest.raises(SystemExit):
         main([])
     assert [line for line in capsys.readouterr().out.splitlines() if line in want] == want
+
+
+def test_a_table_in_a_file_leaves_the_output_of_the_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(output, "emit", lambda text, out: seen.append((text, sys.stdout)))
+    before = sys.stdout
+
+    class Part:
+        def __rich__(self) -> str:
+            seen.append(("", sys.stdout))
+            return "text"
+
+    output.print_tables(Part(), out=tmp_path / "table.txt")
+    assert [text for text, _ in seen if text] == ["text\n"]
+    assert {stdout for _, stdout in seen} == {before}
+
+
+@pytest.mark.parametrize("spec", ["field@x.conf", "field+gpu-lowest-index"])
+def test_the_field_takes_no_file_and_no_gpu_policy(run: Run, spec: str) -> None:
+    result = run("compare", DEMO, "--policies", spec)
+    assert result.status == 2 and "it stands for several policies" in result.err and repr(spec) in result.err
+    assert "compare --policies field" in run("place", DEMO, "--policy", "field").err

@@ -20,6 +20,15 @@ DEMO = Path(__file__).parents[2] / "datasets" / "demo"
 FILES = sorted(DEMO.glob("*.yaml"))
 
 
+def _named_only(function: object) -> bool:
+    """Whether a function has arguments and no ``**options``, which only the policy knows."""
+    kinds = [each.kind for each in inspect.signature(function).parameters.values()]
+    return bool(kinds) and inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+FUNCTIONS = [name for name in wb.__all__ if inspect.isfunction(value := getattr(wb, name)) and _named_only(value)]
+
+
 @pytest.fixture(scope="module")
 def scenario() -> wb.Scenario:
     return wb.load(DEMO)
@@ -65,6 +74,10 @@ class TestLoading:
     def test_what_is_no_path_is_an_input_error_everywhere(self, read, given, message):
         with pytest.raises(wb.InputError, match=message):
             read(given)
+
+    def test_data_come_with_the_package(self, scenario):
+        demo = wb.datasets.load("demo")
+        assert demo.snapshot.topology == scenario.snapshot.topology and demo.gangs == scenario.gangs != ()
 
 
 class TestPlacing:
@@ -146,6 +159,21 @@ class TestComparing:
         with pytest.raises(wb.InputError, match=message):
             wb.compare(*arguments(scenario))
 
+    @pytest.mark.parametrize("name", [*FUNCTIONS, "Simulation"])
+    def test_an_argument_that_a_function_lacks_is_named_with_the_nearest(self, name):
+        function = getattr(wb, name)
+        known = list(inspect.signature(function).parameters)
+        with pytest.raises(wb.UnknownNameError, match=f"unknown argument of {name} '{known[-1]}x'; did you mean"):
+            function(**{f"{known[-1]}x": 1})
+
+    def test_an_argument_that_compare_lacks(self, scenario):
+        with pytest.raises(wb.UnknownNameError, match="unknown argument of compare 'nope'"):
+            wb.compare(scenario, nope=1)
+        with pytest.raises(wb.UnknownNameError, match="unknown argument of Simulation 'disciplin'; did you mean disc"):
+            wb.simulate(scenario, [], "volcano", disciplin="fifo")
+        with pytest.raises(wb.UnknownNameError, match="did you mean progress"):
+            scenario.compare(["binpack"], progres=True)
+
     def test_names_of_gangs_are_taken_with_a_scenario(self, scenario):
         assert wb.compare(["hard-tier-2"], scenario, ["binpack"]).gangs == (scenario.gang("hard-tier-2"),)
 
@@ -179,6 +207,15 @@ class TestTables:
         assert len(wb.regret(scenario.snapshot.matrices[0], ["gpu-lowest-index"], sizes=[2], samples=2).to_dataframe())
         jobs = [wb.SimulatedJob(gang, 0.0, 60.0) for gang in scenario.gangs]
         assert wb.simulate(scenario, jobs[:2]).to_dataframe()["ended_s"].tolist() == [60.0] * 2
+
+
+class TestPlots:
+    def test_a_comparison_a_simulation_and_a_matrix_draw_on_axes_of_matplotlib(self, scenario):
+        axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 3)
+        assert scenario.compare(["binpack", "spread"]).plot(ax=axes[0]) is axes[0] and axes[0].patches
+        jobs = [wb.SimulatedJob(gang, 0.0, 60.0) for gang in scenario.gangs]
+        assert wb.simulate(scenario, jobs).plot(kind="gantt", ax=axes[1]) is axes[1] and axes[1].patches
+        assert scenario.snapshot.matrices[0].plot(ax=axes[2]) is axes[2] and axes[2].images
 
 
 class TestMatrices:

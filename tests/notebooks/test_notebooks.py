@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.notebooks import outputs
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -228,12 +230,30 @@ def test_notebook_is_committed_clean(path):
     notebook = read(path)
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert code
-    assert [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
+    assert [cell["id"] for cell in code if cell["execution_count"] is not None] == []
     assert "widgets" not in notebook["metadata"]
     ids = [cell["id"] for cell in notebook["cells"]]
     assert len(set(ids)) == len(ids)
     assert [cell["id"] for cell in code if cell["source"].count("\n") >= SCREEN] == []
     assert re.findall(r"(?<![\w.])/(?:work|tmp|root|home|Users)/\S*", path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)
+def test_a_notebook_keeps_small_outputs_of_its_own_cells(path):
+    """Where this fails, keep them anew: ``PYTHONPATH=. python -m tests.notebooks.outputs NAME``."""
+    notebook = read(path)
+    kept = [output for cell in notebook["cells"] if cell["cell_type"] == "code" for output in cell["outputs"]]
+    assert outputs.kept_size(notebook) <= outputs.MOST_BYTES + 1000
+    assert {output["output_type"] for output in kept} <= {"stream", "display_data"}
+    kinds = {kind for output in kept for kind in output.get("data", {})}
+    assert kinds <= {"image/png", "text/plain"}
+    assert notebook["metadata"]["kept_outputs"] == outputs.digest(notebook)
+    assert path.name in ("workbench.ipynb", "08_live_cluster.ipynb") or kept
+
+
+def test_most_notebooks_show_pictures_where_the_repository_is_browsed():
+    shown = [path.name for path in PATHS if '"image/png"' in path.read_text(encoding="utf-8")]
+    assert len(shown) >= 10
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)

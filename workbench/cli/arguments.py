@@ -11,7 +11,7 @@ import typer
 
 from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.usual_policies import with_field
+from workbench.evaluate.usual_policies import FIELD, with_field
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
 
@@ -181,6 +181,11 @@ def _with_file(spec: str) -> tuple[str, str]:
     name, at, file = spec.partition("@")
     if at and not file.strip():
         raise InputError("no file after the '@'", source="policy", got=repr(spec), expected="volcano@FILE")
+    if name.partition("+")[0].strip() == "field":
+        # `policy_names` has put the policies in the place of the bare word wherever several may be named.
+        several = "it stands for several policies, and takes neither a file nor a GPU policy"
+        expected = f"one of {', '.join(FIELD)}, or 'compare --policies field'"
+        raise InputError(several, source="policy", got=repr(spec), expected=expected)
     return name.strip(), file.strip()
 
 

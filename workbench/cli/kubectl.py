@@ -6,6 +6,7 @@ kubectl finds the programs ``kubectl-topology`` and ``kubectl_complete-topology`
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import suppress
 
@@ -32,7 +33,7 @@ def complete() -> int:
     """
     words = ["workbench", "live", *sys.argv[1:]]
     os.environ["_WORKBENCH_COMPLETE"] = "complete_bash"
-    os.environ["COMP_WORDS"] = " ".join(words)
+    os.environ["COMP_WORDS"] = shlex.join(words)
     os.environ["COMP_CWORD"] = str(len(words) - 1)
     with suppress(SystemExit):
         workbench([])

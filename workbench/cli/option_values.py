@@ -16,12 +16,20 @@ from typing import Any, TypeVar, get_type_hints
 
 import typer
 
+from workbench.cli.output import tell
 from workbench.errors import InputError, WorkbenchError
 from workbench.model.number_text import whole_number
 
 __all__ = ["OptionError", "grouped", "one_of", "seconds", "whole"]
 
 E = TypeVar("E", bound=StrEnum)
+
+_VARIABLE = "WORKBENCH_OUTPUT"
+
+#: Every form of a result that some command has; another word in the variable is a slip of the pen.
+_FORMS = frozenset(
+    ("table", "wide", "json", "yaml", "csv", "svg", "png", "html", "pyvis", "sarif", "snapshot", "jobs", "arrivals")
+)
 
 
 class OptionError(WorkbenchError):
@@ -82,18 +90,39 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
 def one_of(kind: type[E], *names: str, help: str) -> Any:
     """Make a typer option that takes one value of the enumeration `kind`; `names` and `help` are as in `whole`.
 
-    For ``--output`` the environment variable ``WORKBENCH_OUTPUT`` is the value where the option is not given.
+    For ``--output`` the environment variable ``WORKBENCH_OUTPUT`` is the value where the option is not given. It is
+    meant for all commands: one without that form of result says so, and takes its default.
     """
 
-    def parse(text: str) -> E:
+    def refused(source: str, text: str) -> OptionError:
+        return _refused(source, "not a value of this option", text, " or ".join(kind))
+
+    def parse(text: str) -> E | str:
         try:
             return kind(text)
         except ValueError:
-            source = variable if variable and os.environ.get(variable) == text else names[0]
-            raise _refused(source, "not a value of this option", text, " or ".join(kind)) from None
+            if variable and os.environ.get(variable) == text:
+                return text  # for `usable`, which knows whether the text was typed
+            raise refused(names[0], text) from None
 
-    variable = "WORKBENCH_OUTPUT" if "--output" in names else None
-    return typer.Option(*names, parser=parse, metavar=f"[{'|'.join(kind)}]", help=help, envvar=variable)
+    def usable(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
+        if value is None or isinstance(value, kind):
+            return value
+        source = context.get_parameter_source(str(option.name))
+        if source is None or source.name != "ENVIRONMENT":
+            raise refused(names[0], value)
+        if value not in _FORMS:
+            raise refused(_VARIABLE, value)
+        default = option.get_default(context)
+        if not context.resilient_parsing:
+            instead = "its usual form" if default is None else kind(default).value
+            tell(f"note: {_VARIABLE}: {context.command_path} has no {value}; {instead} is used")
+        return None if default is None else kind(default)
+
+    metavar = f"[{'|'.join(kind)}]"
+    variable = _VARIABLE if "--output" in names else None
+    called = usable if variable else None
+    return typer.Option(*names, parser=parse, metavar=metavar, help=help, envvar=variable, callback=called)
 
 
 def _refused(option: str, message: str, text: str, expected: str) -> OptionError:

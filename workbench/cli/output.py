@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -303,21 +303,24 @@ def print_tables(*parts: Any, unwrapped: bool = False, out: Path | None = None) 
     tree branch or sentence, as long as the line is, without blanks at its end, so that a name is found whole by grep; a
     terminal, too, if `unwrapped`.
     """
+    if out is not None:
+        printed = io.StringIO()
+        _print(parts, printed, unwrapped)
+        emit(printed.getvalue(), out)
+    else:
+        _print(parts, sys.stdout, unwrapped)
+
+
+def _print(parts: Sequence[Any], file: TextIO, unwrapped: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from workbench.report.layout import fitted, one_line
 
-    if out is not None:
-        with redirect_stdout(io.StringIO()) as printed:
-            print_tables(*parts)
-        emit(printed.getvalue(), out)
-        return
-    terminal = sys.stdout.isatty() and not unwrapped
-    console = Console(
-        width=None if terminal else _UNWRAPPED, highlight=False, color_system=None if colourless() else "auto"
-    )
+    terminal = file.isatty() and not unwrapped
+    width = None if terminal else _UNWRAPPED
+    console = Console(file=file, width=width, highlight=False, color_system=None if colourless() else "auto")
     for given in parts:
         part = Text(given) if isinstance(given, str) else given
         if terminal:
@@ -331,7 +334,7 @@ def print_tables(*parts: Any, unwrapped: bool = False, out: Path | None = None) 
                     console.print(_Harmless(Text(str(part.title), part.title_style or "")))
                     part.title = None
             console.print(_Harmless(part))
-        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
+        file.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -15,7 +17,7 @@ from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
 from workbench.cli.option_values import one_of
 from workbench.cli.options import GenerateOutput, Out
-from workbench.cli.output import DATA, check_out, emit, emit_data, emit_objects, print_tables
+from workbench.cli.output import DATA, check_out, emit, emit_data, emit_objects, print_tables, tell
 from workbench.cli.path import path
 from workbench.cli.show import show
 from workbench.errors import InputError
@@ -82,6 +84,9 @@ def generate(
             print_tables(*preset_tables(PRESETS), out=out)
         return
     given = key_values("--set", set_, reserved=("kind",))
+    if output is GenerateOutput.table and os.environ.get("WORKBENCH_OUTPUT") == output:
+        tell("note: WORKBENCH_OUTPUT: objects are no table; yaml is used")
+        output = None
     if output is GenerateOutput.table:
         raise InputError("objects are no table", source="--output", got="table", expected="yaml or json")
     if output is GenerateOutput.snapshot:
@@ -91,7 +96,7 @@ def generate(
     elif output in (GenerateOutput.jobs, GenerateOutput.arrivals):
         jobs = generate_jobs(kind, **given)
         if not jobs:
-            raise InputError("a preset without jobs", source="-o", got=f"{output} of {kind}", expected="another preset")
+            raise _no_jobs(kind, output, given)
         if output is GenerateOutput.jobs:
             emit_objects([job.manifest() for job in jobs], "yaml", out)
         else:
@@ -100,3 +105,19 @@ def generate(
             emit(day_of_jobs([job.gang() for job in jobs], int(given.get("seed", 0))), out)
     else:
         emit_objects(make(kind, **given), output or "yaml", out)
+
+
+def _no_jobs(kind: str, output: GenerateOutput, given: Mapping[str, str]) -> InputError:
+    """The error for a preset that makes no jobs: none of its kind, or none because of a parameter."""
+    from workbench.topology.presets import PRESETS
+
+    if "pending" in given:
+        return InputError(
+            "no job waits", source="--set", got=f"pending={given['pending']}", expected="pending=1 or more"
+        )
+    having = [
+        name
+        for name, preset in PRESETS.items()
+        if "pending" in preset.parameters or any(each.of_job for each in preset.parameters.values())
+    ]
+    return InputError("a preset without jobs", source="-o", got=f"{output} of {kind}", expected=" or ".join(having))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.cancel import check
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import BestGpus, best_gpus
 from workbench.model.display import Displayed
@@ -42,6 +42,7 @@ class BottleneckCurve(Value, Displayed):
         return pandas.DataFrame(rows, columns=["k", "gpus", "bottleneck_gb_s", "optimal_sets", "upper_bound_gb_s"])
 
 
+@named_arguments
 def bottleneck_curve(
     matrix: BandwidthMatrix, free: Iterable[int] | None = None, symmetric: Symmetric = "min"
 ) -> BottleneckCurve:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import Progress, ProgressOption, reported
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.evaluate.beside import beside_each_other
 from workbench.evaluate.cost.plan import CommunicationPlan
 from workbench.evaluate.metric import Metric, MetricValue
@@ -213,6 +213,7 @@ class Comparison(Value, Displayed, Plotted, Mapping[str, ComparisonRow]):
         return html
 
 
+@named_arguments
 def compare(
     gangs: Sequence[Gang] | Scenario,
     snapshot: ClusterSnapshot | Scenario | Sequence[str | Policy] | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.errors import named_arguments
 from workbench.kernels.rows import unique_rows
 from workbench.model.counted import counted
 from workbench.model.deferred import DeferredModule
@@ -82,6 +83,7 @@ class JobDifference:
         }
 
 
+@named_arguments
 def differences(comparison: compare.Comparison) -> tuple[JobDifference, ...]:
     """Find the jobs whose pods are not on the same nodes under all policies, in the order of the jobs.
 

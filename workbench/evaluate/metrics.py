@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, MetricValue, nested
 from workbench.evaluate.metric_table import all_metrics, simulation_metrics
@@ -120,6 +120,7 @@ class RunMetrics(Measured):
         }
 
 
+@named_arguments
 def measure(
     placement: Placement, snapshot: ClusterSnapshot | Scenario, gpu_free: Words | None = None
 ) -> PlacementMetrics:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.cancel import ProgressOption, check, reported
-from workbench.errors import InputError, InternalError
+from workbench.errors import InputError, InternalError, named_arguments
 from workbench.evaluate.provenance import version
 from workbench.kernels.gpu_sets import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
@@ -223,6 +223,7 @@ class Regret(Value, Displayed):
         return pandas.DataFrame([line.to_dict() for line in self.lines])
 
 
+@named_arguments
 def regret(
     matrix: BandwidthMatrix | object,
     policies: Sequence[str | GpuPolicy] = DEFAULT_POLICIES,

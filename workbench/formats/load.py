@@ -13,7 +13,7 @@ import re2
 from workbench.cancel import reached
 from workbench.cluster.assemble import assemble
 from workbench.cluster.node_matrices import assign_matrices
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.formats.fabric.intake import Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 
+@named_arguments
 def load(
     *paths: str | Path | IO[str] | IO[bytes] | Sequence[str | Path],
     matrices: Mapping[str, str | Path] | None = None,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.manifests import read_text
 from workbench.formats.matrices.amd_smi import is_amd_smi_json
@@ -37,6 +37,7 @@ _MANIFEST = re.compile(rb"^\s*(?:\{|---\s|apiVersion:|kind:)", re.MULTILINE)
 _JSON = re.compile(rb"\[(?:\s*[\[{\"]|(?![A-Za-z]).*\]\s*\Z)", re.DOTALL)
 
 
+@named_arguments
 def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> BandwidthMatrix:
     """Read the bandwidth matrix of one machine from a file, whatever its format.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.formats.config_maps import parse_conf
 from workbench.formats.file_bytes import MAX_SETTINGS, read_bytes
 from workbench.model.notice import Notice
@@ -33,6 +33,7 @@ def switch_of(key: str) -> str | None:
     return match[1] if match and match[1] in SWITCHES else None
 
 
+@named_arguments
 def load_config(path: str | Path) -> SchedulerConfig:
     """Read the configuration of Volcano's scheduler from a file.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import CapacityError, InputError
+from workbench.errors import CapacityError, InputError, named_arguments
 from workbench.formats.file_bytes import checked_path
 from workbench.formats.manifests import read_text
 from workbench.formats.plain_values import from_plain
@@ -50,6 +50,7 @@ __all__ = ["parse_snapshot", "save"]
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
+@named_arguments
 def save(snapshot: ClusterSnapshot | Scenario, path: str | Path) -> None:
     """Write a snapshot, or that of a scenario without its jobs, to a file that `workbench.load` reads back.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import states as kernel
-from workbench.errors import CapacityError, InputError
+from workbench.errors import CapacityError, InputError, named_arguments
 from workbench.kernels.checks import as_array, check_length, check_range
 
 __all__ = ["MAX_TABLE_DEVICES", "alike", "best_bottlenecks", "bottlenecks"]
@@ -14,6 +14,7 @@ __all__ = ["MAX_TABLE_DEVICES", "alike", "best_bottlenecks", "bottlenecks"]
 MAX_TABLE_DEVICES = 16
 
 
+@named_arguments
 def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """The best bottleneck (lowest pair bandwidth) that k GPUs can have, for every set of free GPUs and every k.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.kernels.gpu_sets import BestSubset, indices_of, mask_of
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.allowed_sets import AllowedSets, best_allowed
@@ -146,6 +146,7 @@ class BestGpus(Value, Displayed):
         }
 
 
+@named_arguments
 def best_gpus(
     matrix: BandwidthMatrix | npt.ArrayLike,
     k: int,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Literal
 
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.gang import Gang, Role, TopologyConstraint
 
@@ -19,6 +19,7 @@ _MOST_PODS, _HIGHEST_TIER, _PRIORITY = 1_000_000, 1_000_000, 2**31 - 1
 _MOST_AMOUNT = 1_000_000_000
 
 
+@named_arguments
 def gang(
     name: str,
     pods: int = 1,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import CapacityError, InputError
+from workbench.errors import CapacityError, InputError, named_arguments
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver
 from workbench.kernels.gpu_sets import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
@@ -72,6 +72,7 @@ class PodGpus:
         }
 
 
+@named_arguments
 def split_gpus(
     matrix: BandwidthMatrix | npt.ArrayLike,
     pods: Sequence[int],

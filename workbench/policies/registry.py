@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.model.deferred import Deferred
 from workbench.model.display import Tabular
 from workbench.policies.built_in import ALIASES, BUILT_IN, Entry
@@ -78,6 +78,7 @@ def _register(entry: Entry) -> None:
     _registered[entry.name] = entry
 
 
+@named_arguments
 def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Callable[[F], F]:
     """Decorator that registers a function as a node policy, replacing an earlier function of that name.
 

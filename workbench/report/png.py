@@ -48,6 +48,8 @@ def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
 
 #: Families of letters without serifs, one of which every desktop has; the library takes no other where one is missing.
 _FAMILIES = ("Arial", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Helvetica", "FreeSans")
+#: A name that no family has.
+_NO_FAMILY = "-"
 #: Pixels per unit of the drawing: sharp on a screen of high density, and in print.
 _ZOOM = 2
 
@@ -64,10 +66,16 @@ def has_font() -> bool:
 
 @cache
 def _family() -> str:
-    """The first font family with which rendered text is visible; empty if there is none."""
+    """The first font family that is there; empty if no rendered text is visible.
+
+    In the place of a family that is missing the library takes any font, often one with serifs.
+    """
     letter = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20' font-family='sans-serif'>{}</svg>"
-    with_text, empty = letter.format("<text y='15'>M</text>"), letter.format("")
-    return next((family for family in _FAMILIES if _drawn(with_text, family) != _drawn(empty, family)), "")
+    with_text, empty = letter.format("<text y='15'>M</text>"), _drawn(letter.format(""), "")
+    instead = _drawn(with_text, _NO_FAMILY)
+    drawn = {family: _drawn(with_text, family) for family in _FAMILIES}
+    visible = [family for family, picture in drawn.items() if picture != empty]
+    return next((family for family in visible if drawn[family] != instead), next(iter(visible), ""))
 
 
 def _drawn(svg: str, family: str) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TypeVar
 
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.policies import get_policy, list_policies
@@ -75,6 +75,7 @@ _registered: dict[str, type[Discipline]] = {}
 _packages_read = False
 
 
+@named_arguments
 def discipline(name: str) -> Callable[[D], D]:
     """Decorator that registers a class derived from `Discipline`, replacing an earlier one of that name.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.cancel import Progress, ProgressOption, check, reported
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.evaluate.contention import Network
 from workbench.evaluate.provenance import record_provenance
 from workbench.model.asked import snapshot_of
@@ -120,6 +120,7 @@ class Simulation(Working):
     #   Faults       the breakdowns, which stop active jobs and let them wait again
     # An instant: all its events, then, if the retry rule lets it, the discipline, growth and the next retry.
 
+    @named_arguments
     def __init__(
         self,
         snapshot: ClusterSnapshot | Scenario,

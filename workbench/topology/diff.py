@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import named_arguments
 from workbench.model.arrays import Ints
 from workbench.model.display import Displayed
 from workbench.model.resources import amount_text
@@ -170,6 +171,7 @@ def _amounts(snapshot: ClusterSnapshot, names: Sequence[str]) -> npt.NDArray[np.
     return found
 
 
+@named_arguments
 def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
     """Compare two topologies of one cluster.
 

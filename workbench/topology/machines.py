@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.model.bandwidth import BandwidthMatrix
 
 __all__ = [
@@ -198,6 +198,7 @@ _RESOURCES = {
 }
 
 
+@named_arguments
 def machine(name: str) -> BandwidthMatrix:
     """The bandwidth matrix of a well-known machine by name; raises UnknownNameError for a name not in `MACHINES`.
 
@@ -241,6 +242,7 @@ def _matrix(
     return BandwidthMatrix(gb_s, source=name, link_types=tuple(map(tuple, types.tolist())))
 
 
+@named_arguments
 def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) -> BandwidthMatrix:
     """A copy of a bandwidth matrix with random noise, as if a benchmark had measured it.
 

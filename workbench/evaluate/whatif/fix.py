@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
 from workbench.evaluate.whatif.cluster_edits import Finish
 from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect, restarts
@@ -173,6 +173,7 @@ class FixReport(Value):
         }
 
 
+@named_arguments
 def fix_report(
     policy: Policy | str,
     gangs: Sequence[Gang] | Scenario,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.cluster.assemble import assemble
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
@@ -26,6 +26,7 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
 
 
+@named_arguments
 def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
     """The HyperNode tree of a snapshot or topology as a networkx DiGraph, with edges from a HyperNode to its members.
 
@@ -73,6 +74,7 @@ def route_between(topology: Topology, a: str, b: str) -> list[str]:
         return []
 
 
+@named_arguments
 def from_networkx(graph: Any) -> ClusterSnapshot:
     """Make a snapshot from a networkx graph, directed or not; vertex attributes are those of a GraphML file.
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from workbench.errors import InputError
+from workbench.errors import InputError, named_arguments
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
 from workbench.formats.job_logs.base import Read
@@ -31,6 +31,7 @@ _EXPECTED = (
 )
 
 
+@named_arguments
 def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work from a file or a DataFrame.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cancel import check
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.scenario import Scenario
@@ -113,6 +113,7 @@ class LintReport(Displayed):
         }
 
 
+@named_arguments
 def lint(
     what: Subject | ClusterObjects | ClusterSnapshot | Scenario | Topology,
     only: Iterable[str] = (),
