@@ -125,7 +125,7 @@ def _sub_job_columns(
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
     all_needed = progress.min_available == progress.total
-    stop = np.ones(s, dtype=np.bool_) if all_needed else subs.min_available >= subs.total
+    stop = subs.total >= 0 if all_needed else subs.min_available >= subs.total
     return SubJobColumns(
         start=subs.start,
         shapes=subs.shapes,
@@ -194,7 +194,8 @@ def nodes_of_pods(asked: SearchQuery, search: TwoLevel) -> Ints:
     `search` has taken its last round.
     """
     subs = asked.subs
-    node = np.full(asked.request.gang.n_pods, -1, dtype=np.int32)
+    node = np.empty(asked.request.gang.n_pods, dtype=np.int32)
+    node.fill(-1)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
 
