@@ -219,15 +219,28 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
 
 
 def enter_records(asked: SearchQuery, answer: Assignment, records: list[int], record: int) -> None:
-    """Write the HyperNodes in which the sub-jobs (`records`) and the job (`record`) are allocated into the answer."""
+    """Write the HyperNodes in which a job and its sub-jobs are allocated into the answer.
+
+    Parameters
+    ----------
+    records : list of int
+        HyperNode of each sub-job, or `NO_RECORD`.
+    record : int
+        HyperNode of the job.
+    """
     answer.record, answer.has_record = record, True
     answer.records = records_to_keep(asked.request.gang.key, asked.subs.names, records, record, asked.topology)
 
 
 def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """Reasons, by role, why the pods without a node have none; ``node`` has the node of each pod, -1 for none.
+    """Reasons, by role, why the pods without a node have none.
 
-    `idle` are the idle resources after the placed pods; None: not computed yet.
+    Parameters
+    ----------
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod, -1 for none.
+    idle : ndarray of shape (n, r), int64, optional
+        Idle resources after the placed pods; None: not computed yet.
     """
     found = causes_by_role(request, node, idle)
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)

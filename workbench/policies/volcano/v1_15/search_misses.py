@@ -97,7 +97,7 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
         text = f"there is no HyperNode{within}"
         if asked.record != NO_RECORD:
             text = f"no HyperNode{within} near the running pods is allowed"
-        return Notice(NO_DOMAIN, text, numbers={"count": 0})
+        return Notice("no-domain", text, numbers={"count": 0})
     best, pods = best_of(found.misses), pods_text(asked.needs)
     if best.holds < best.needs:
         text = f"no HyperNode{within} holds {pods}: best {best.place} holds {best.holds} of {best.needs}"
@@ -106,4 +106,4 @@ def _no_domain(asked: SearchQuery, found: Missed) -> Notice:
     else:
         text = f"no HyperNode{within} takes the job: {best.place} has room for the {pods} needed"
         text += found.obstacle
-    return Notice(NO_DOMAIN, text, numbers={"count": len(found.misses)})
+    return Notice("no-domain", text, numbers={"count": len(found.misses)})
