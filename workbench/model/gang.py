@@ -20,6 +20,7 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.extras import EMPTY_EXTRAS, Extra, VolcanoMemory, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
+from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
@@ -470,14 +471,14 @@ class Gang(Value, Displayed):
         wish = f", {self.constraint.mode or 'no mode'}" if self.constraint else ""
         return f"Gang({self.key}: {roles}, min_available {self.min_available}{wish})"
 
-    @cached_property
+    @kept
     def role_start(self) -> npt.NDArray[np.int64]:
         """Position of the first pending pod of each role in the gang, then the total number of pods: int64 of shape
         (roles + 1,).
         """
         return np.array([0, *accumulate(role.count for role in self.roles)], dtype=np.int64)
 
-    @cached_property
+    @kept
     def role_of_pod(self) -> npt.NDArray[np.int32]:
         """Role number of each pod, int32 of shape (n_pods,)."""
         if len(self.roles) == 1:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import UnknownNameError
 from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domain_tree import DomainTree
+from workbench.kernels.domains import TopologyScores
 from workbench.kernels.tiers import Forest
 from workbench.model.arrays import distinct
 from workbench.model.counted import counted
@@ -225,6 +226,14 @@ class Topology(Value, Displayed, Tabular):
     def forest(self) -> Forest:
         """The HyperNode tree as a compiled `Forest`, which computes lowest common ancestors and tier scores in bulk."""
         return Forest(self.parent, self.tier)
+
+    @cached_property
+    def closeness_scores(self) -> dict[tuple[bool, float], TopologyScores]:
+        """Closeness scores that policies asked for so far, by `TopologyScores.roots_meet` and weight.
+
+        Kept here, because making them for 10,000 HyperNodes takes as long as a small search.
+        """
+        return {}
 
     @cached_property
     def _node_index(self) -> dict[str, int]:

@@ -212,10 +212,10 @@ class Composed(Policy):
         if not self.traits.gang_groups and gang.extra(KoordinatorWish).gang_groups:
             text = f"{self.node.name} knows no gang groups: the gang is placed by itself"
             found.append(Notice("gang-groups-not-read", text))
-        unread = [extra.unread(self.node.name) for kind, extra in gang.extras.items() if kind not in self.traits.reads]
-        if unread:
-            found += sorted((notice for notice in unread if notice is not None), key=lambda notice: notice.code)
-        return tuple(found)
+        name, reads = self.node.name, self.traits.reads
+        unread = [extra.unread(name) for kind, extra in gang.extras.items() if kind not in reads]
+        told = [notice for notice in unread if notice is not None]
+        return (*found, *sorted(told, key=lambda notice: notice.code)) if told else tuple(found)
 
 
 def _after(first: tuple[Notice, ...], known: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:

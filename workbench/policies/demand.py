@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import capped_by_gpus
+from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter, Toleration
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -60,8 +60,7 @@ class Demand:
         self.roles = self.order + self.best_effort
         if not self.apart:
             self.order, self.best_effort = self.roles, ()
-        # By what a mask depends on: roles that agree share one array.
-        self._masks: dict[tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
+        self._masks: dict[int | tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
 
     @property
     def taken(self) -> Longs:
@@ -74,7 +73,7 @@ class Demand:
             return self.rows
         return np.concatenate([self.rows, self.gang.assumed], axis=1)
 
-    @cached_property
+    @kept
     def position_of_role(self) -> Ints:
         """Position of each role in `roles`: int32 of shape (roles,)."""
         if len(self.roles) == 1:
@@ -84,7 +83,7 @@ class Demand:
             place[role] = i
         return np.array(place, dtype=np.int32)
 
-    @cached_property
+    @kept
     def idle(self) -> Longs:
         """Idle resources of the nodes, int64 (n, r); a GPU column is at most the number of free GPUs.
 
@@ -109,10 +108,12 @@ class Demand:
         return self._mask(role)[1]
 
     def _mask(self, role: int, added: tuple[Toleration, ...] = ()) -> tuple[Bytes, Bytes | None]:
-        condition, n_gpus, lacks = self.gang.roles[role].filter, self.gang.roles[role].n_gpus, bool(self.missing[role])
+        roles, lacks = self.gang.roles, bool(self.missing[role])
+        condition, n_gpus = roles[role].filter, roles[role].n_gpus
         if added:
             condition = replace(condition, tolerations=(*condition.tolerations, *added))
-        key = (condition, n_gpus, lacks)
+        # Roles that agree in what a mask depends on share one array; hashing a filter takes longer than a small mask.
+        key = role if len(roles) == 1 and not added else (condition, n_gpus, lacks)
         found = self._masks.get(key)
         if found is None:
             mask = self._accepting(condition)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.arrays import Ints
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
+from workbench.model.kept import kept
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Why
@@ -61,7 +61,7 @@ class Request:
         """Counts of the pods that the gang still needs; a new object at each call, which the caller may change."""
         return self.start.copy()
 
-    @cached_property
+    @kept
     def start(self) -> Progress:
         """Counts of the pods that the gang needs before anything is placed; one read-only object for all callers."""
         return Progress.of(self.gang, self.snapshot, apart=self.demand.apart)

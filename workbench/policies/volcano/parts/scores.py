@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +80,6 @@ def best(scores: npt.NDArray[np.float64]) -> int:
     return int(np.argmax(scores)) if len(scores) else -1
 
 
-#: By topology and weight: made for every job they took as long as its search.
-_SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
-
-
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
     """Closeness scores of 1.13: the score of each HyperNode as LCA of a node's leaf and the job's HyperNode so far.
 
@@ -92,10 +87,10 @@ def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
     tier. A leaf that is itself the job's HyperNode has score 1, one that has no common HyperNode with it 0
     (docs/reference/volcano-topology.md, section 7.1).
     """
-    known = _SCORES.setdefault(topology, {})
-    if weight not in known:
+    known, key = topology.closeness_scores, (False, weight)
+    if key not in known:
         tiers = topology.tiers or (0,)
-        known[weight] = TopologyScores(
+        known[key] = TopologyScores(
             topology.forest,
             tier_scores(topology.tier, tiers[0], tiers[-1], flat=0.0),
             own=1.0,
@@ -103,4 +98,4 @@ def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
             weight=weight,
             roots_meet=False,
         )
-    return known[weight]
+    return known[key]

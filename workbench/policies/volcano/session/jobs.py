@@ -32,14 +32,19 @@ __all__ = ["SessionJob", "SessionState", "job_key"]
 class SessionJob:
     """One gang in a session, with the state of its placement and the decision on it.
 
+    Parameters
+    ----------
+    resources : tuple of str
+        Names of the snapshot's resource columns.
+    recorder : Recorder, optional
+        Receives the candidates that the job's rounds consider; None: no explanation is wanted.
+
     Attributes
     ----------
     rows : ndarray of shape (roles, r), int64
         Request of one pod of each role.
     allocated : ndarray of shape (r,), float64
         Resources of the job's pods, including those placed in this session.
-    recorder : Recorder, optional
-        Receives the candidates that the job's rounds consider; None: no explanation is wanted.
     rounds : Rounds, optional
         The job's rounds; None before the first.
     declined : Declined, optional
@@ -172,7 +177,7 @@ class SessionState:
         ----------
         node : ndarray of shape (n_pods,), int32
             Node of each pod of the job.
-        pods : ndarray of int
+        pods : ndarray of shape (p,), int64
             The pods, by their positions in the gang.
         words : ndarray of shape (n_pods, w), uint64, optional
             GPUs of each pod, as bits; None: none.
@@ -187,7 +192,13 @@ class SessionState:
         self.queues.take(job.gang.queue, amount)
 
     def give_back(self, job: SessionJob, request: Request, pods: npt.NDArray[np.intp]) -> None:
-        """Return to ledger and queue what some pods of a job, given by their positions in the gang, had taken."""
+        """Return to ledger and queue what some pods of a job had taken.
+
+        Parameters
+        ----------
+        pods : ndarray of shape (p,), int64
+            The pods, by their positions in the gang.
+        """
         assert job.answer is not None
         if len(pods) == 0:
             return
@@ -203,8 +214,16 @@ class SessionState:
     ) -> tuple[Notice, ...]:
         """Notices about each resource of which a queue may hold too little for some pods of a gang.
 
-        `rows`, int64 (roles, r), is the request of one pod of each role; `counts` the pods of each. `whose` says who
-        asks for the amount, with the verb; `rest` is the end of the sentence instead.
+        Parameters
+        ----------
+        rows : ndarray of shape (roles, r), int64
+            Request of one pod of each role.
+        counts : sequence of int
+            Pods of each role.
+        whose : str
+            Who asks for the amount, with the verb.
+        rest : str, optional
+            End of the sentence instead.
         """
         asked = np.asarray(counts, dtype=np.int64) @ rows
         return tuple(

@@ -125,7 +125,7 @@ def _sub_job_columns(
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(gang.min_subgroups)}
     all_needed = progress.min_available == progress.total
-    stop = np.ones(s, dtype=np.bool_) if all_needed else subs.min_available >= subs.total
+    stop = subs.total >= 0 if all_needed else subs.min_available >= subs.total
     return SubJobColumns(
         start=subs.start,
         shapes=subs.shapes,
@@ -194,7 +194,8 @@ def nodes_of_pods(asked: SearchQuery, search: TwoLevel) -> Ints:
     `search` has taken its last round.
     """
     subs = asked.subs
-    node = np.full(asked.request.gang.n_pods, -1, dtype=np.int32)
+    node = np.empty(asked.request.gang.n_pods, dtype=np.int32)
+    node.fill(-1)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
 
@@ -218,15 +219,28 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
 
 
 def enter_records(asked: SearchQuery, answer: Assignment, records: list[int], record: int) -> None:
-    """Write the HyperNodes in which the sub-jobs (`records`) and the job (`record`) are allocated into the answer."""
+    """Write the HyperNodes in which a job and its sub-jobs are allocated into the answer.
+
+    Parameters
+    ----------
+    records : list of int
+        HyperNode of each sub-job, or `NO_RECORD`.
+    record : int
+        HyperNode of the job.
+    """
     answer.record, answer.has_record = record, True
     answer.records = records_to_keep(asked.request.gang.key, asked.subs.names, records, record, asked.topology)
 
 
 def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """Reasons, by role, why the pods without a node have none; ``node`` has the node of each pod, -1 for none.
+    """Reasons, by role, why the pods without a node have none.
 
-    `idle` are the idle resources after the placed pods; None: not computed yet.
+    Parameters
+    ----------
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod, -1 for none.
+    idle : ndarray of shape (n, r), int64, optional
+        Idle resources after the placed pods; None: not computed yet.
     """
     found = causes_by_role(request, node, idle)
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)

@@ -64,9 +64,8 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top is tried,
         and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).
     """
-    if not gang.sub_groups and (hard := hard_tier(gang.constraint)) is not None and gradients:
-        # Most gangs: one limit, given by its number.
-        return Limits(hard, (), ())
+    if gradients and (numbered := _numbered_limits(gang)) is not None:
+        return numbered
     # Sub-groups of one policy share their wish, which is looked at once.
     numbers: dict[TopologyConstraint | None, int] = {}
     number_of_group = [numbers.setdefault(group.constraint, len(numbers)) for group in gang.sub_groups]
@@ -85,6 +84,20 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         warnings[text] = None
     notices = [Notice("constraint-without-effect", text) for text in warnings if text]
     return Limits(hard_tier(job), tuple([highest[number] for number in number_of_group]), tuple(notices), top_only)
+
+
+def _numbered_limits(gang: Gang) -> Limits | None:
+    """The limits of a gang of which each is a number, as of most gangs; None if a wish is soft or has no number."""
+    job = gang.constraint
+    if job is not None and (job.highest_tier is None or job.mode != "hard"):
+        return None
+    highest: list[int | None] = []
+    for group in gang.sub_groups:
+        wish = group.constraint
+        if wish is not None and (wish.highest_tier is None or wish.mode != "hard"):
+            return None
+        highest.append(None if wish is None else wish.highest_tier)
+    return Limits(None if job is None else job.highest_tier, tuple(highest), ())
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:

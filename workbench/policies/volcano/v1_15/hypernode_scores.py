@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -61,19 +60,15 @@ def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, 
     return np.array([by_name.get(name, -1) for name in resources], dtype=np.float64)
 
 
-#: By topology and weight: checking 10,000 HyperNodes takes as long as a small search.
-_SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
-
-
 def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
     """Closeness scores: each HyperNode's score if it is the LCA of a node's leaf and the job's HyperNode so far.
 
     The virtual top counts as the highest tier.
     """
-    known = _SCORES.setdefault(topology, {})
-    if weight not in known:
+    known, key = topology.closeness_scores, (True, weight)
+    if key not in known:
         lowest = topology.tiers[0] if topology.tiers else topology.top_tier
-        known[weight] = TopologyScores(
+        known[key] = TopologyScores(
             topology.forest,
             tier_scores(topology.tier, lowest, topology.top_tier, flat=1.0),
             own=1.0,
@@ -81,7 +76,7 @@ def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
             weight=weight,
             roots_meet=True,
         )
-    return known[weight]
+    return known[key]
 
 
 def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:

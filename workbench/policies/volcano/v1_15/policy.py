@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
-from weakref import ref
 
 import numpy as np
 
@@ -95,7 +94,6 @@ class Volcano115(VolcanoPolicy):
         given = parameters.config
         self._hypernode_weight = float(parameters.weight if given is None else hypernode_weight(given, self.release))
         self._sub_job_order = sub_job_order(self.config)
-        self._closeness: tuple[ref[Topology], TopologyScores] | None = None
 
     def rounds(self, request: Request) -> Rounds:
         asked = self.enter(request)
@@ -178,11 +176,9 @@ class Volcano115(VolcanoPolicy):
         return Filling(self.context(request), fading=fading_of(p, tree, scored_columns(request)))
 
     def _closeness_in(self, topology: Topology) -> TopologyScores:
-        """Scores of nodes by their closeness to the job's HyperNode; those of the last topology are kept at hand."""
-        last = self._closeness
-        if last is None or last[0]() is not topology:
-            last = self._closeness = ref(topology), topology_scores_1_15(topology, self._parameters.weight)
-        return last[1]
+        """Scores of nodes by their closeness to the job's HyperNode."""
+        weight = self._parameters.weight
+        return topology.closeness_scores.get((True, weight)) or topology_scores_1_15(topology, weight)
 
     def explainer_of(self, asked: SearchQuery, *, first: bool) -> RoundExplainer | None:
         """Make the explainer of a job's search; None if the request has no recorder, or the policy no explainer.
