@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -64,12 +64,19 @@ def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, 
 #: By topology and weight: checking 10,000 HyperNodes takes as long as a small search.
 _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
 
+#: The last topology and weight with their scores: a topology takes longer to look up than to compare by identity.
+_last: tuple[ref[Topology], float, TopologyScores] | None = None
+
 
 def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
     """Closeness scores: each HyperNode's score if it is the LCA of a node's leaf and the job's HyperNode so far.
 
     The virtual top counts as the highest tier.
     """
+    global _last
+    last = _last
+    if last is not None and last[0]() is topology and last[1] == weight:
+        return last[2]
     known = _SCORES.setdefault(topology, {})
     if weight not in known:
         lowest = topology.tiers[0] if topology.tiers else topology.top_tier
@@ -81,6 +88,7 @@ def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
             weight=weight,
             roots_meet=True,
         )
+    _last = ref(topology), weight, known[weight]
     return known[weight]
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
-from weakref import ref
 
 import numpy as np
 
 from workbench.errors import InternalError
-from workbench.kernels.domains import TopologyScores
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.arrays import Floats, Longs
 from workbench.model.explanation import Recorder
@@ -19,7 +17,6 @@ from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import Topology
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.stream import Stream
@@ -95,7 +92,6 @@ class Volcano115(VolcanoPolicy):
         given = parameters.config
         self._hypernode_weight = float(parameters.weight if given is None else hypernode_weight(given, self.release))
         self._sub_job_order = sub_job_order(self.config)
-        self._closeness: tuple[ref[Topology], TopologyScores] | None = None
 
     def rounds(self, request: Request) -> Rounds:
         asked = self.enter(request)
@@ -173,15 +169,8 @@ class Volcano115(VolcanoPolicy):
         """
         p, tree = self._parameters, request.snapshot.topology
         if topology:
-            return Filling(self.context(request), scores=self._closeness_in(tree))
+            return Filling(self.context(request), scores=topology_scores_1_15(tree, p.weight))
         return Filling(self.context(request), fading=fading_of(p, tree, scored_columns(request)))
-
-    def _closeness_in(self, topology: Topology) -> TopologyScores:
-        """Scores of nodes by their closeness to the job's HyperNode; those of the last topology are kept at hand."""
-        last = self._closeness
-        if last is None or last[0]() is not topology:
-            last = self._closeness = ref(topology), topology_scores_1_15(topology, self._parameters.weight)
-        return last[1]
 
     def explainer_of(self, asked: SearchQuery, *, first: bool) -> RoundExplainer | None:
         """Make the explainer of a job's search; None if the request has no recorder, or the policy no explainer.
@@ -229,7 +218,7 @@ class Volcano115(VolcanoPolicy):
             asked,
             context,
             seen,
-            scores=self._closeness_in(topology),
+            scores=topology_scores_1_15(topology, self._parameters.weight),
             packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
             order=self._sub_job_order,
