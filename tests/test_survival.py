@@ -68,7 +68,8 @@ def in_another_process() -> Iterator[Callable[..., Any]]:
         assert process.stdin is not None and process.stdout is not None
 
         def ask(function: Callable[..., Any], *arguments: Any) -> Any:
-            pickle.dump((function, arguments), process.stdin)
+            # Whole or not at all: after half a pickle the process would understand no later test.
+            process.stdin.write(pickle.dumps((function, arguments)))
             process.stdin.flush()
             succeeded, answer = pickle.load(process.stdout)
             if not succeeded:
