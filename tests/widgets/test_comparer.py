@@ -19,7 +19,7 @@ from workbench.cli import main
 from workbench.evaluate.differences import differences
 from workbench.evaluate.policy_choices import make_policy
 from workbench.evaluate.usual_policies import FIELD
-from workbench.evaluate.whatif import fix
+from workbench.evaluate.whatif.advice import advise
 from workbench.formats.scheduler_conf import load_config
 from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
@@ -226,7 +226,7 @@ def too_big(comparer, pods=8):
 def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer, said, monkeypatch):
     advised = []
     monkeypatch.setattr(
-        finished_comparison, "advise", lambda *arguments: advised.append(arguments) or fix.advise(*arguments)
+        finished_comparison, "advise", lambda *arguments: advised.append(arguments) or advise(*arguments)
     )
     too_big(comparer, pods=2)
     row = comparer.comparison.rows[0]
@@ -235,7 +235,7 @@ def test_a_pending_cell_is_short_and_a_click_says_first_what_would_help(comparer
     assert cell["outcome"] == "pending"
     assert cell["text"] == f"{nearest.domain} holds {nearest.holds} of {nearest.needs}"
     assert row.advice == {} and len(advised) == 1
-    report = fix.advise(*advised[0])
+    report = advise(*advised[0])
     told = [m["body"] for m in said if m["type"] == "cause"]
     assert [(one["policy"], one["job"]) for one in told] == [(0, "default/too-big")]
     assert report.cause.startswith(told[0]["text"].removesuffix("…"))
