@@ -128,6 +128,7 @@ EXPORTS = {
 #: Methods that are called from outside the package, and by whom.
 CALLED_FROM_OUTSIDE = {
     "workbench.cli.app:_Sections.format_commands": "click, or typer's copy of it",
+    "workbench.cli.output:_Teller.emit": "logging",
     "workbench.evaluate.beside:_Buffer.readline": "pickle",
     "workbench.evaluate.beside:_SharingPickler.persistent_id": "pickle",
     "workbench.evaluate.beside:_SharingUnpickler.persistent_load": "pickle",
