@@ -8,10 +8,10 @@ from tests.size import sizes
 
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
-    "lines of code": 84_500,
-    "lines of docstrings": 33_700,
-    "files of at most 60 lines": 115,
-    "files above 400 lines": 12,
+    "lines of code": 85_600,
+    "lines of docstrings": 34_100,
+    "files of at most 60 lines": 113,
+    "files above 400 lines": 11,
     "files above 600 lines": 0,
     "lines of the longest function": 80,
     "import circles": 0,
