@@ -224,8 +224,8 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
     from workbench.policies import get_policy
 
     found: list[tuple[dict[str, str], Audit]] = []
-    left_out: list[str] = []
-    for session in read_sessions(recorded, left_out):
+    notes: list[str] = []
+    for session in read_sessions(recorded, notes):
         where = {"session": session.name}
         chosen = []
         for name in names or [_twin_of(session)]:
@@ -235,8 +235,8 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
             scenario = moment.scenario
             told = [audit_session(scenario.gangs, scenario.snapshot, moment.nodes, policy) for policy in chosen]
             found += [(where, one) for row in zip(*told, strict=True) for one in row]
-    for text in left_out:
-        tell(f"note: left out: {text}")
+    for text in notes:
+        tell(f"note: {text}")
     return found
 
 
@@ -327,5 +327,6 @@ def _twin_of(session: RecordedSession) -> str:
     from workbench.policies import list_policies
 
     if all(each.name != session.twin for each in list_policies()):
-        raise InputError("no policy stands for the release", got=repr(session.release), expected="--policies")
+        message, got = "no policy stands for the release", repr(session.release)
+        raise session.record.error(message, "release", got, "--policies with the names of others")
     return session.twin
