@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import required_policy_names, standard_input
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import (
     TIMEOUT_S,
     Context,
@@ -229,7 +229,8 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
         where = {"session": session.name}
         chosen = []
         for name in names or [_twin_of(session)]:
-            known = get_policy(name).parameters
+            with name_from("--policies"):
+                known = get_policy(name).parameters
             chosen.append(get_policy(name, **{key: value for key, value in session.settings.items() if key in known}))
         for moment in session.moments():
             scenario = moment.scenario
@@ -261,7 +262,8 @@ def _of_cluster(
         objects = load_objects(*paths, stdin=standard_input(paths))
     else:
         objects = load_objects("-", stdin=_taken(context, kubeconfig, timeout))
-    chosen = [get_policy(name) for name in names or ["volcano"]]
+    with name_from("--policies"):
+        chosen = [get_policy(name) for name in names or ["volcano"]]
     found = []
     with progress_bar("comparing") as step:
         state = ClusterState(objects, any_scheduler=True)

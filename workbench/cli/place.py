@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
-from workbench.cli.option_values import grouped, one_of, seconds
+from workbench.cli.option_values import grouped, name_from, one_of, seconds
 from workbench.cli.options import (
     AnyScheduler,
     Files,
@@ -137,7 +137,8 @@ def place(
         strict=strict,
     )
     require_jobs(scenario)
-    wanted = scenario.gang(job).key if job else ""
+    with name_from("--job"):
+        wanted = scenario.gang(job).key if job else ""
     recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if more.explain and wanted in ("", gang.key)}
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     shown = [decision for decision in decisions if wanted in ("", decision.gang.key)]
