@@ -128,7 +128,8 @@ def _sessions_of(path: Path, notes: list[str]) -> Iterator[RecordedSession]:
 
 def _session(data: dict[str, Any], record: Record) -> RecordedSession | None:
     """The session that a record is; None: it is of another kind."""
-    given, expected = data.get("input"), data.get("expected")
+    given: Any = data.get("input")
+    expected: Any = data.get("expected")
     answer = expected if type(expected) is dict else {}
     try:
         if "bound" in answer:
