@@ -49,6 +49,7 @@ __all__ = [
     "tell_notes",
     "tell_reading",
     "tier_speeds",
+    "wanted_job",
 ]
 
 
@@ -133,6 +134,12 @@ def required_policy_names(texts: Sequence[str]) -> list[str]:
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     return names
+
+
+def wanted_job(scenario: Scenario, job: str) -> str:
+    """The job that ``--job`` names, as ``namespace/name``; empty if it names none."""
+    with name_from("--job"):
+        return scenario.gang(job).key if job else ""
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:

@@ -17,8 +17,9 @@ from workbench.cli.arguments import (
     tell_gaps,
     tell_notes,
     tell_reading,
+    wanted_job,
 )
-from workbench.cli.option_values import name_from, one_of
+from workbench.cli.option_values import one_of
 from workbench.cli.options import (
     AnyScheduler,
     Files,
@@ -114,8 +115,7 @@ def fix(
     scenario = loaded.scenario
     tell_reading(scenario)
     require_jobs(scenario)
-    with name_from("--job"):
-        wanted = scenario.gang(job).key if job else ""
+    wanted = wanted_job(scenario, job)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
     written = _written(wanted, pending) if out is not None else ""

@@ -30,7 +30,6 @@ __all__ = [
     "either",
     "fields",
     "items",
-    "may_lack",
     "or_null",
     "whole",
 ]
@@ -42,7 +41,14 @@ _LATEST = 10**10
 
 
 def whole(least: int, most: int, what: str = "a whole number") -> Shape:
-    """The shape of a whole number from `least` to `most`; `what` is its name in errors."""
+    """The shape of a whole number of a range.
+
+    Parameters
+    ----------
+    least, most : int
+    what : str
+        What it is called in errors.
+    """
 
     def check(value: Any, where: str) -> None:
         if type(value) is not int or not least <= value <= most:
@@ -115,11 +121,6 @@ def fields(optional: Collection[str] = (), /, **shapes: Shape) -> Shape:
                 shape(found, child(where, name))
 
     return check
-
-
-def may_lack(**shapes: Shape) -> Shape:
-    """The shape of a mapping of which every field may be absent or null."""
-    return fields(tuple(shapes), **shapes)
 
 
 def _text(value: Any, where: str) -> None:

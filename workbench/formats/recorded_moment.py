@@ -44,7 +44,16 @@ class Record:
     odd: dict[str, list[str]] = field(default_factory=dict)
 
     def error(self, message: str, path: str, got: str, expected: str) -> InputError:
-        """The error of a field of the record."""
+        """The error of a field of the record.
+
+        Parameters
+        ----------
+        message : str
+        path : str
+            The field.
+        got, expected : str
+            As of `InputError`.
+        """
         return InputError(message, source=self.source, where=f"{self.where}, {path}", got=got, expected=expected)
 
     def placed(self, error: InputError, path: str = "", said: Callable[[str], str] = str) -> InputError:
@@ -64,7 +73,15 @@ class Record:
         return InputError(message, source=self.source, where=where, got=got, expected=expected, remark=remark)
 
     def note(self, what: str, path: str, name: str) -> None:
-        """Have a sentence told about the name that stands in a field."""
+        """Have a sentence told about the name that stands in a field.
+
+        Parameters
+        ----------
+        what : str
+            The sentence.
+        path, name : str
+            The field and its value.
+        """
         self.odd.setdefault(what, []).append(f"{self.where}, {path}: {what} (found {name!r})")
 
     def refer(self, name: str | None, known: Collection[str], what: str, path: str) -> None:
@@ -91,7 +108,15 @@ class Record:
             first[name] = number
 
     def demand(self, name: str, known: Collection[str], what: str, path: str) -> None:
-        """Raise InputError if the scheduler's answer names what it cannot have had; parameters as of `refer`."""
+        """Raise InputError if the scheduler's answer names what it cannot have had.
+
+        Parameters
+        ----------
+        name : str
+        known : collection of str
+        what, path : str
+            As of `refer`.
+        """
         if name not in known:
             expected = f"the name of a {what} of this record"
             raise self.error("nothing of that name was there", path, repr(name), expected)
