@@ -129,7 +129,6 @@ EXPORTS = {
 CALLED_FROM_OUTSIDE = {
     "workbench.cli.app:_Sections.format_commands": "click, or typer's copy of it",
     "workbench.cli.output:_Teller.emit": "logging",
-    "workbench.evaluate.beside:_Buffer.readline": "pickle",
     "workbench.evaluate.beside:_SharingPickler.persistent_id": "pickle",
     "workbench.evaluate.beside:_SharingUnpickler.persistent_load": "pickle",
     "workbench.live.kubernetes.bounded_server:BoundedHandler.do_GET": "http.server",

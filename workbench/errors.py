@@ -149,12 +149,21 @@ class UnknownNameError(WorkbenchError, KeyError):
         self.kind = kind
         self.name = str(name)
         self.known = sorted(known)
+        self.source = ""
         super().__init__(str(self))
 
     def __str__(self) -> str:
         close = _close(self.name, self.known)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(self.known) or 'none'}"
-        return f"unknown {self.kind} '{self.name}'; {hint}"
+        place = f"{self.source}: " if self.source else ""
+        return f"{place}unknown {self.kind} '{self.name}'; {hint}"
+
+    def of(self, source: str) -> UnknownNameError:
+        """A copy of the error that names the option, argument or file that the name comes from, unless one is known."""
+        error = UnknownNameError(self.kind, self.name, self.known)
+        error.source = self.source or source
+        error.args = (str(error),)
+        return error
 
 
 def named_arguments(function: Callable[P, R]) -> Callable[P, R]:

@@ -28,9 +28,9 @@ def test_without_options_the_formats_are_listed(run: Run) -> None:
 @pytest.mark.parametrize(
     ("more", "want"),
     [
-        (["--to", "slrm"], "unknown format 'slrm'"),
+        (["--to", "slrm"], "workbench: --to: unknown format 'slrm'"),
         ([], "--to: no format to write"),
-        (["--to", "slurm", "--from", "nope"], "unknown format 'nope'"),
+        (["--to", "slurm", "--from", "nope"], "workbench: --from: unknown format 'nope'"),
         (["--to", "slurm", "--open-patterns"], "--open-patterns: only patterns can be open"),
     ],
 )

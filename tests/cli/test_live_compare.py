@@ -146,10 +146,13 @@ def without(key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (without("config"), "line 2: no recorded session"),
-        (without("nodes"), "line 2: no recorded session"),
-        (session({"manifest": {}}), "session 7: a job that cannot be replayed"),
-        (session(recorded_job("a", "n0"), release="0.9.1"), "no policy stands for the release (found '0.9.1'"),
+        (without("config"), "line 2, config: the field is missing (found nothing, expected text)"),
+        (without("nodes"), "line 2, nodes: the field is missing (found nothing, expected a list)"),
+        (session({"manifest": {}}), "line 2, jobs[0].manifest.metadata: the field is missing"),
+        (
+            session(recorded_job("a", "n0"), release="0.9.1"),
+            "line 2, release: no policy stands for the release (found '0.9.1'",
+        ),
         (session(recorded_job("a", "n0"), config="actions: ["), "line 2"),
     ],
 )

@@ -15,9 +15,10 @@ from tests.cli.conftest import Run
 from workbench.cli.app import command
 
 #: Options that take a number or one of a few words, with values that none of them accepts.
-NUMBERS = {"-k": "a whole number", "--depth": "a whole number from 1"}
+NUMBERS = {"-k": "a whole number from 0 on", "--depth": "a whole number from 1 on"}
 NUMBERS |= {"--gpus-per-node": "a whole number from 1 to 1,024", "--timeout": "0.1 to 3,600 seconds"}
-NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number", "--seed": "a whole number"}
+NUMBERS |= {"--load": "a whole number from 1 to 1,000", "--faults": "a whole number from 0 on"}
+NUMBERS |= {"--seed": "a whole number from 0 on"}
 NUMBERS |= {"--rails": "a whole number from 1 to 64", "--jobs": "a whole number from 1 to 100,000"}
 NUMBERS |= {"--workers": "a whole number from 1 to 1,024"}
 #: Where an option means something else: processes of compare, jobs to draw of simulate.

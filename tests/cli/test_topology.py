@@ -70,3 +70,37 @@ def test_an_unknown_kind_or_parameter_offers_close_names(run: Run) -> None:
     assert result.status == 2 and "did you mean balanced" in result.err
     result = run("topology", "generate", "balanced", "--set", "size=3")
     assert result.status == 2 and "did you mean sizes" in result.err
+
+
+def test_a_typed_form_is_judged_by_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the variable holds; alone it is a wish for all commands, and this one takes its usual form."""
+    want = "--output: objects are no table (found table, expected yaml or json)"
+    typed = run("topology", "generate", "balanced", "-o", "table")
+    assert (typed.status, typed.out) == (2, "") and want in typed.err
+    monkeypatch.setenv("WORKBENCH_OUTPUT", "table")
+    typed = run("topology", "generate", "balanced", "-o", "table")
+    assert (typed.status, typed.out) == (2, "") and want in typed.err
+    wished = run("topology", "generate", "balanced")
+    assert wished.status == 0 and "note: WORKBENCH_OUTPUT" in wished.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "kind"),
+    [
+        (("place", "datasets/demo", "--policy", "nope"), "--policy", "policy"),
+        (("place", "datasets/demo", "--set", "nope=1"), "--set", "parameter of volcano-1.15"),
+        (("place", "datasets/demo", "--job", "x/nope"), "--job", "gang"),
+        (("place", "datasets/demo", "--from", "nope"), "--from", "format"),
+        (("fix", "datasets/demo", "--job", "x/nope"), "--job", "gang"),
+        (("fix", "datasets/demo", "--order", "job,nope"), "--order", "class of edits"),
+        (("compare", "datasets/demo", "--policies", "binpack,nope"), "--policies", "policy"),
+        (("compare", "datasets/demo", "--set", "nope=1"), "--set", "parameter of the policies compared"),
+        (("live", "compare", "datasets/demo", "--policies", "nope"), "--policies", "policy"),
+        (("topology", "diff", "datasets/demo", "datasets/demo", "--from", "nope"), "--from", "format"),
+        (("topology", "generate", "nope"), "KIND", "preset"),
+    ],
+)
+def test_an_unknown_name_tells_its_option(run: Run, arguments: tuple[str, ...], option: str, kind: str) -> None:
+    result = run(*arguments)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"workbench: {option}: unknown {kind} '")

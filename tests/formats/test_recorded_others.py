@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.test_live_compare import AGREEING
+from tests.cli.test_live_compare import AGREEING, recorded_job
 from tests.conftest import PUBLIC_DATA
+from workbench.errors import InputError
 from workbench.formats.recorded_sessions import read_sessions
 
 RACK, HOST = "example.com/rack", "kubernetes.io/hostname"
@@ -215,10 +218,13 @@ def broken(folder: Path, name: str) -> Path:
         ("no JSON", "x.jsonl: line 1: not JSON"),
         ("a broken list", "x.jsonl: line 1: not JSON"),
         ("a list of numbers", "x.jsonl: record 1: no recorded session"),
-        ("half a session", "x.jsonl: record 1: no recorded session (expected input with gates, nodes, running"),
-        ("half a session of Kueue", "x.jsonl: record 1: no recorded session (expected input with gates, topologies"),
-        ("a pod without a name", "session kube-1: a job that cannot be replayed (found KeyError: 'name')"),
-        ("a time without end", "session kueue-1: a job that cannot be replayed (found OverflowError"),
+        ("half a session", "x.jsonl: record 1, input.gates: the field is missing (found nothing, expected a list)"),
+        ("half a session of Kueue", "x.jsonl: record 1, input.topologies: the field is missing (found nothing"),
+        ("a pod without a name", "x.jsonl: line 1, input.pending[0].name: the field is missing (found nothing"),
+        (
+            "a time without end",
+            "x.jsonl: line 1, input.workloads[0].created: wrong type or value (found a number 1e+300",
+        ),
         ("a recording of live watch", "a recording of live watch, no sessions of a scheduler (expected workbench live"),
     ],
 )
@@ -226,6 +232,156 @@ def test_what_cannot_be_compared_is_one_line(run: Run, tmp_path: Path, name: str
     result = run("live", "compare", "--recorded", broken(tmp_path, name))
     assert (result.status, result.out) == (2, "")
     assert said in result.err and len(result.err.splitlines()) == 1
+
+
+def changed(record: dict[str, Any], path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    """The record with another value of one field; `...` takes the field away."""
+    made = copy.deepcopy(record)
+    *steps, last = path
+    at: Any = made
+    for step in steps:
+        at = at[step]
+    if value is ...:
+        del at[last]
+    else:
+        at[last] = value
+    return made
+
+
+BOUND = kube({"g-0": "n2", "g-1": "n3", "alone": "n1"})
+ADMITTED = ("expected", "cycles", 0, "admitted")
+SET = ("input", "workloads", 0, "pod_sets", 0)
+
+
+@pytest.mark.parametrize(
+    ("record", "path", "value", "said"),
+    [
+        (kueue("first"), (*SET, "count"), -1, "input.workloads[0].pod_sets[0].count: wrong type or value (found a num"),
+        (kueue("first"), (*SET, "topology"), 5, "input.workloads[0].pod_sets[0].topology: wrong type or value (found"),
+        (kueue("first"), (*SET, "requests", "cpu"), "8x", "input.workloads[0].pod_sets[0].requests['cpu']: not a quan"),
+        (kueue("first"), ("input", "workloads", 1, "name"), "default/first", "input.workloads[1].name: the same name"),
+        (kueue("first"), ("input", "workloads", 1, "name"), "second", "input.workloads[1].name: no namespace (found"),
+        (
+            kueue("first"),
+            ("input", "nodes", 0, "allocatable", "cpu"),
+            -8,
+            "input.nodes[0].allocatable['cpu']: a negati",
+        ),
+        (kueue("first"), ("input", "gates", "TASProfileMixed"), "no", "input.gates['TASProfileMixed']: wrong type or"),
+        (
+            kueue("first"),
+            ("input", "cluster_queues", 0, "within_queue"),
+            "Sometimes",
+            "input.cluster_queues[0]: ClusterQueue default/cq: spec.preemption.withinClusterQueue: Unsupported value",
+        ),
+        (kueue("first"), ADMITTED, {"default/zz": {}}, "expected.cycles[0].admitted['default/zz']: nothing of that na"),
+        (kueue("first"), ("expected", "cycles"), ..., "no recorded session (found nothing in expected, expected what"),
+        (kueue("first"), ("expected",), [], "no recorded session (found expected: a list of 0, expected what the sche"),
+        (kueue("first"), ("expected",), ..., "no recorded session (found no field expected, expected what the schedu"),
+        (BOUND, ("input", "running"), 5, "input.running: wrong type or value (found a number 5, expected a list)"),
+        (BOUND, ("input", "op"), "sing", "input.op: wrong type or value (found text 'sing', expected schedule)"),
+        (BOUND, ("input", "nodes", 0, "name"), "n1", "input.nodes[1].name: the same name twice, first in input.nodes["),
+        (BOUND, ("input", "nodes", 0, "taints"), [{"key": 5}], "input.nodes[0], spec.taints[0].key: wrong type or val"),
+        (BOUND, ("input", "groups", 0, "kind"), "weird", "input.groups[0].kind: wrong type or value (found text 'weir"),
+        (
+            BOUND,
+            ("expected", "bound"),
+            {"zz": "n1"},
+            "expected.bound['zz']: nothing of that name was there (found 'zz'",
+        ),
+        (
+            BOUND,
+            ("expected", "bound", "g-0"),
+            "n9",
+            "expected.bound['g-0']: nothing of that name was there (found 'n9'",
+        ),
+        (AGREEING, ("jobs",), ..., "no recorded session (found no field jobs, expected jobs, as in every session of"),
+        (AGREEING, ("gpus",), -1, "gpus: wrong type or value (found a number -1, expected a whole number from 0 to"),
+        (AGREEING, ("jobs", 0, "pods"), {"b-w-0": "n1"}, "jobs[0].pods: no pod of the Job (found 'b-w-0', expected a-"),
+    ],
+)
+def test_one_wrong_field_is_one_line_with_its_place(
+    run: Run, tmp_path: Path, record: dict[str, Any], path: tuple[str | int, ...], value: Any, said: str
+) -> None:
+    """In a folder, too, where only the message tells which file it is."""
+    file = written(tmp_path / "r.json", record, changed(record, path, value))
+    result = run("live", "compare", "--recorded", tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert len(result.err.splitlines()) == 1
+    separator = ": " if said.startswith("no recorded session") else ", "
+    assert result.err.startswith(f"workbench: {file}: record 2{separator}{said}")
+
+
+@pytest.mark.parametrize(
+    ("record", "path", "value", "said"),
+    [
+        (kueue("first"), ("input", "gates"), {"NoSuch": True}, "input.gates['NoSuch']: a feature gate that changes no"),
+        (
+            kueue("first"),
+            ("input", "cluster_queues", 0, "groups", 0, 0, "flavor"),
+            "nope",
+            "input.cluster_queues[0].groups[0][0].flavor: no flavor of the record has this name (found 'nope')",
+        ),
+        (
+            kueue("first"),
+            ("input", "pods"),
+            [{"name": f"x/{i}", "node": "gone", "phase": "Running", "requests": {}} for i in range(3)],
+            "input.pods[0].node: no node of the record has this name (found 'gone'), and 2 more places like it",
+        ),
+        (BOUND, ("input", "gates"), [*GATES, "Foo"], "input.gates[2]: a feature gate that changes nothing here (found"),
+        (BOUND, ("input", "kind"), "weird", "input.kind: a kind of session that is not known, read like any other (fo"),
+        (AGREEING, ("jobs", 0, "pods", "a-w-0"), "gone", "jobs[0].pods['a-w-0']: no node of the record has this name"),
+    ],
+)
+def test_what_a_real_cluster_may_lack_is_told(
+    run: Run, tmp_path: Path, record: dict[str, Any], path: tuple[str | int, ...], value: Any, said: str
+) -> None:
+    file = written(tmp_path / "r.json", record, changed(record, path, value))
+    result = run("live", "compare", "--recorded", file, "-o", "json")
+    assert result.status in (0, 1)
+    (line,) = result.err.splitlines()
+    assert line.startswith(f"note: {file}: record 2, {said}")
+
+
+#: Values of every type, most of them wrong wherever they stand.
+ODD_VALUES = (..., None, -1, 2**40, 1.5, True, "", "9x", [], {}, [1], {"a": 1}, [None], [{}], {"": None})
+
+
+def every_field(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all fields below a value, of a list those of its first item."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from every_field(item, (*path, key))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("record", [kueue("first"), BOUND, AGREEING], ids=["kueue", "kube", "volcano"])
+def test_no_value_of_any_field_ends_otherwise(tmp_path: Path, record: dict[str, Any]) -> None:
+    """Each is read, or is an error that names the file and the record; no session vanishes."""
+    for path in every_field(record):
+        for value in ODD_VALUES:
+            file = written(tmp_path / "r.json", record, changed(record, path, value))
+            try:
+                sessions = list(read_sessions(file))
+                for session in sessions:
+                    list(session.moments())
+            except InputError as error:
+                assert error.source == str(file) and (error.where or "").startswith("record 2"), (path, value)
+                assert "stdin" not in str(error) and "items[" not in str(error), (path, value)
+            else:
+                assert len(sessions) == 2, (path, value)
+
+
+def test_jobs_that_wait_are_as_old_as_their_turn(tmp_path: Path) -> None:
+    """Beyond sixty, too, where a second of its own is no longer one of the first minute."""
+    names = [f"j{number:03d}" for number in range(65)]
+    record = changed(AGREEING, ("jobs",), [recorded_job(name, None) for name in names])
+    (session,) = read_sessions(written(tmp_path / "r.json", record))
+    *_, last = session.moments()
+    ages = [gang.created for gang in sorted(last.scenario.gangs, key=lambda gang: gang.name)]
+    assert len(ages) == 65 and ages == sorted(set(ages))
 
 
 @pytest.mark.parametrize(

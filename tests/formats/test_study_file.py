@@ -112,7 +112,12 @@ def test_seeds(tmp_path: Path, seeds: str, want: tuple[int, ...]) -> None:
         ("[3, 1]", "[]", "seeds: wrong type or value"),
         ("{repair_s: 60}", "{repair: 60}", "faults.repair: a key that is not known .expected repair_s"),
         ("{repair_s: 60}", "{repair_s: -1}", "faults.repair_s: wrong type or value .found a number -1"),
-        ("{repair_s: 60}", "sometimes", "faults: wrong type or value .found text 'sometimes'"),
+        (
+            "{repair_s: 60}",
+            "sometimes",
+            "faults: wrong type or value .found text 'sometimes', expected true, false or a",
+        ),
+        ("{repair_s: 60}", "[1]", "faults: wrong type or value .found a list of 1, expected true, false or a mapping"),
         ("restart_s: 1", "restart_s: .nan", "restart_s: wrong type or value"),
         ("policies:", "policies: []\nx:", "x: a key that is not known"),
     ],

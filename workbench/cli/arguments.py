@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from workbench.cli.option_values import name_from
 from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.usual_policies import FIELD, with_field
@@ -48,6 +49,7 @@ __all__ = [
     "tell_notes",
     "tell_reading",
     "tier_speeds",
+    "wanted_job",
 ]
 
 
@@ -134,6 +136,12 @@ def required_policy_names(texts: Sequence[str]) -> list[str]:
     return names
 
 
+def wanted_job(scenario: Scenario, job: str) -> str:
+    """The job that ``--job`` names, as ``namespace/name``; empty if it names none."""
+    with name_from("--job"):
+        return scenario.gang(job).key if job else ""
+
+
 def policy_with(spec: str, given: Sequence[str]) -> Policy:
     """Make the policy called `spec` with the parameters KEY=VALUE of ``--set``.
 
@@ -143,8 +151,11 @@ def policy_with(spec: str, given: Sequence[str]) -> Policy:
     from workbench.policies import get_policy
 
     name, file = _with_file(spec)
-    bare = get_policy(name)
-    return get_policy(name, **_read(bare, key_values("--set", given, reserved=_RESERVED), file))
+    with name_from("--policy"):
+        bare = get_policy(name)
+    values = _read(bare, key_values("--set", given, reserved=_RESERVED), file)
+    with name_from("--set"):
+        return get_policy(name, **values)
 
 
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
@@ -158,11 +169,12 @@ def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
 
     values = key_values("--set", given, reserved=_RESERVED)
     named = [_with_file(spec) for spec in specs]
-    bare = [get_policy(name) for name, _ in named]
+    with name_from("--policies"):
+        bare = [get_policy(name) for name, _ in named]
     known = {name for policy in bare for name in policy.parameters}
     for name in values:
         if name not in known:
-            raise UnknownNameError("parameter of the policies compared", name, known)
+            raise UnknownNameError("parameter of the policies compared", name, known).of("--set")
     own = [{name: value for name, value in values.items() if name in policy.parameters} for policy in bare]
     return [
         get_policy(name, **_read(policy, mine, file))

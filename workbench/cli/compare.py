@@ -19,6 +19,7 @@ from workbench.cli.arguments import (
     required_policy_names,
     row_names,
     tell_gaps,
+    wanted_job,
 )
 from workbench.cli.option_values import one_of
 from workbench.cli.options import (
@@ -120,7 +121,7 @@ def compare(
         inputs, matrix, from_, any_scheduler=any_scheduler, policies=chosen, gpus_per_node=gpus_per_node, strict=strict
     )
     require_jobs(scenario)
-    wanted = scenario.gang(job).key if job else ""
+    wanted = wanted_job(scenario, job)
     priced = communication_plan(scenario.gangs, machine, shape, model, tier_gb_s, calibration)
     with progress_bar("comparing") as step, tell_warnings():
         comparison = run(

@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
 from workbench.cli.completion import format_names
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out, Paths, TableOutput
 from workbench.cli.output import check_out, emit, emit_data, print_tables, tell
 from workbench.errors import InputError
@@ -67,7 +67,8 @@ def convert(
         raise InputError("of the list of formats alone", source="--output", got=output.value, expected="--to FORMAT")
     if not to:
         raise InputError("no format to write", source="--to", expected=", ".join(writable_formats()))
-    target = get_format(to)
+    with name_from("--to"):
+        target = get_format(to)
     if target.write is None:
         raise InputError(
             "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())

@@ -8,10 +8,14 @@ from typing import Annotated
 import typer
 
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Out, ShowOutput
+from workbench.cli.options import Out, ShowOutput, known_format
 from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables
 
 __all__ = ["diff"]
+
+
+def _format(name: str) -> str:
+    return name if name == "auto" else known_format(name)
 
 
 def diff(
@@ -25,6 +29,7 @@ def diff(
         list[str],
         typer.Option(
             "--from",
+            parser=_format,
             metavar="FORMAT",
             help="Format of both; given twice, of the old and of the new one; auto: by content.",
         ),

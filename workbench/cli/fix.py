@@ -17,6 +17,7 @@ from workbench.cli.arguments import (
     tell_gaps,
     tell_notes,
     tell_reading,
+    wanted_job,
 )
 from workbench.cli.option_values import one_of
 from workbench.cli.options import (
@@ -114,7 +115,7 @@ def fix(
     scenario = loaded.scenario
     tell_reading(scenario)
     require_jobs(scenario)
-    wanted = scenario.gang(job).key if job else ""
+    wanted = wanted_job(scenario, job)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
     written = _written(wanted, pending) if out is not None else ""
@@ -185,7 +186,7 @@ def _classes(order: str) -> list[str]:
         raise InputError("a class stands twice", source="--order", got=repr(twice[0]), expected="each class once")
     for name in names:
         if name not in CLASSES:
-            raise UnknownNameError("class of edits", name, list(CLASSES))
+            raise UnknownNameError("class of edits", name, list(CLASSES)).of("--order")
     return names
 
 

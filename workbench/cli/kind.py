@@ -155,7 +155,7 @@ def nodes(
 
 def _objects(topology: str, given: dict[str, Any]) -> list[dict[str, Any]]:
     """The manifests of a file or folder, or of a preset."""
-    from workbench.errors import InputError
+    from workbench.errors import InputError, UnknownNameError
     from workbench.formats.file_bytes import on_disk
     from workbench.formats.manifests import read_manifests
     from workbench.formats.mend import mended_documents
@@ -168,4 +168,6 @@ def _objects(topology: str, given: dict[str, Any]) -> list[dict[str, Any]]:
         return [dict(document.data) for document, _ in mended_documents(documents)]
     if topology not in PRESETS and ("/" in topology or "." in topology):
         raise InputError("no such file", source="--topology", got=topology, expected="a file, a folder or a preset")
+    if topology not in PRESETS:
+        raise UnknownNameError("preset", topology, PRESETS).of("--topology")
     return [dict(one) for one in generate(topology, **given)]

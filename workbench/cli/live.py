@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import required_policy_names, standard_input
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import (
     TIMEOUT_S,
     Context,
@@ -224,19 +224,20 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
     from workbench.policies import get_policy
 
     found: list[tuple[dict[str, str], Audit]] = []
-    left_out: list[str] = []
-    for session in read_sessions(recorded, left_out):
+    notes: list[str] = []
+    for session in read_sessions(recorded, notes):
         where = {"session": session.name}
         chosen = []
         for name in names or [_twin_of(session)]:
-            known = get_policy(name).parameters
+            with name_from("--policies"):
+                known = get_policy(name).parameters
             chosen.append(get_policy(name, **{key: value for key, value in session.settings.items() if key in known}))
         for moment in session.moments():
             scenario = moment.scenario
             told = [audit_session(scenario.gangs, scenario.snapshot, moment.nodes, policy) for policy in chosen]
             found += [(where, one) for row in zip(*told, strict=True) for one in row]
-    for text in left_out:
-        tell(f"note: left out: {text}")
+    for text in notes:
+        tell(f"note: {text}")
     return found
 
 
@@ -261,7 +262,8 @@ def _of_cluster(
         objects = load_objects(*paths, stdin=standard_input(paths))
     else:
         objects = load_objects("-", stdin=_taken(context, kubeconfig, timeout))
-    chosen = [get_policy(name) for name in names or ["volcano"]]
+    with name_from("--policies"):
+        chosen = [get_policy(name) for name in names or ["volcano"]]
     found = []
     with progress_bar("comparing") as step:
         state = ClusterState(objects, any_scheduler=True)
@@ -327,5 +329,6 @@ def _twin_of(session: RecordedSession) -> str:
     from workbench.policies import list_policies
 
     if all(each.name != session.twin for each in list_policies()):
-        raise InputError("no policy stands for the release", got=repr(session.release), expected="--policies")
+        message, got = "no policy stands for the release", repr(session.release)
+        raise session.record.error(message, "release", got, "--policies with the names of others")
     return session.twin

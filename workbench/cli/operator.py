@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import policy_with
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import (
     TIMEOUT_S,
     Context,
@@ -218,7 +218,8 @@ def manifests(
     from workbench.policies import get_policy
 
     check_out(out)
-    get_policy(policy)
+    with name_from("--policy"):
+        get_policy(policy)
     arguments = ["--policy", policy]
     for option, values in (("--scheduler-name", scheduler_name), ("--secret", secret)):
         arguments += [part for value in values for part in (option, value)]

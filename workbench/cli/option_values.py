@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
@@ -17,16 +18,16 @@ from typing import Any, TypeVar, get_type_hints
 import typer
 
 from workbench.cli.output import tell
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.model.number_text import whole_number
 
-__all__ = ["OptionError", "grouped", "one_of", "seconds", "whole"]
+__all__ = ["OptionError", "grouped", "name_from", "one_of", "seconds", "whole"]
 
 E = TypeVar("E", bound=StrEnum)
 
 _VARIABLE = "WORKBENCH_OUTPUT"
 
-#: Every form of a result that some command has; another word in the variable is a slip of the pen.
+#: Every form of a result that some command has; the variable with any other word is an error for every command.
 _FORMS = frozenset(
     ("table", "wide", "json", "yaml", "csv", "svg", "png", "html", "pyvis", "sarif", "snapshot", "jobs", "arrivals")
 )
@@ -56,8 +57,8 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
         # typer hands in the default value as it is.
         number = text if isinstance(text, int) else whole_number(text)
         if number is None or number < least or (most is not None and number > most):
-            allowed = (f" from {least}" if least else "") + (f" to {most:,}" if most is not None else "")
-            raise _refused(names[0], "not a number that is allowed", str(text), f"a whole number{allowed}")
+            allowed = f"from {least} on" if most is None else f"from {least} to {most:,}"
+            raise _refused(names[0], "not a value of this option", str(text), f"a whole number {allowed}")
         return number
 
     return typer.Option(*names, parser=parse, metavar=metavar, help=help)
@@ -81,7 +82,7 @@ def seconds(*names: str, least: float, most: float, help: str) -> Any:
         except ValueError:
             number = None
         if number is None or not least <= number <= most:  # NaN is not, either
-            raise _refused(names[0], "not a time that is allowed", str(text), f"{least:g} to {most:,.15g} seconds")
+            raise _refused(names[0], "not a value of this option", str(text), f"{least:g} to {most:,.15g} seconds")
         return number
 
     return typer.Option(*names, parser=parse, metavar="SECONDS", help=help)
@@ -123,6 +124,15 @@ def one_of(kind: type[E], *names: str, help: str) -> Any:
     variable = _VARIABLE if "--output" in names else None
     called = usable if variable else None
     return typer.Option(*names, parser=parse, metavar=metavar, help=help, envvar=variable, callback=called)
+
+
+@contextmanager
+def name_from(source: str) -> Iterator[None]:
+    """Let an error about a name that is unknown tell the option or argument that the name comes from."""
+    try:
+        yield
+    except UnknownNameError as error:
+        raise error.of(source) from None
 
 
 def _refused(option: str, message: str, text: str, expected: str) -> OptionError:

@@ -51,6 +51,7 @@ __all__ = [
     "TierSpeeds",
     "Timeout",
     "announce",
+    "known_format",
 ]
 
 
@@ -157,7 +158,7 @@ def _known_discipline(name: str) -> str:
     try:
         return get_discipline(name).name
     except UnknownNameError as error:
-        raise OptionError(f"--discipline: {error}") from None
+        raise OptionError(str(error.of("--discipline"))) from None
 
 
 DisciplineName = Annotated[
@@ -241,10 +242,23 @@ AnyScheduler = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse what a cluster would refuse (see 'workbench validate'): exit status 1.")
 ]
+
+
+def known_format(name: str) -> str:
+    """The name of a format, for an option ``--from``; raises OptionError for one that is unknown."""
+    from workbench.formats.fabric.registry import get_format
+
+    try:
+        return get_format(name).name
+    except UnknownNameError as error:
+        raise OptionError(str(error.of("--from"))) from None
+
+
 From = Annotated[
     str | None,
     typer.Option(
         "--from",
+        parser=known_format,
         metavar="FORMAT",
         autocompletion=format_names,
         help="Format of what is no Kubernetes manifest, instead of what its content says; see 'topology convert'.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps, wanted_job
 from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import (
     AnyScheduler,
@@ -137,7 +137,7 @@ def place(
         strict=strict,
     )
     require_jobs(scenario)
-    wanted = scenario.gang(job).key if job else ""
+    wanted = wanted_job(scenario, job)
     recorders = {i: Recorder() for i, gang in enumerate(scenario.gangs) if more.explain and wanted in ("", gang.key)}
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     shown = [decision for decision in decisions if wanted in ("", decision.gang.key)]

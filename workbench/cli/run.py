@@ -263,7 +263,7 @@ def _live(cluster: EmbeddedCluster, events: Sequence[tuple[float, str, str]], un
             try:
                 _happen(cluster, option, name)
             except UnknownNameError as error:
-                raise UnknownNameError(f"{error.kind} of {option}", error.name, error.known) from None
+                raise error.of(option) from None
             except InputError as error:
                 raise error.at(source=f"{option} {name}") from None
     advance(until)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
@@ -20,7 +19,7 @@ from workbench.cli.options import GenerateOutput, Out
 from workbench.cli.output import DATA, check_out, emit, emit_data, emit_objects, print_tables, tell
 from workbench.cli.path import path
 from workbench.cli.show import show
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 
 __all__ = ["topology_app"]
 
@@ -38,6 +37,7 @@ topology_app.command()(lint)
 
 @topology_app.command()
 def generate(
+    context: typer.Context,
     kind: Annotated[
         str,
         typer.Argument(
@@ -84,7 +84,10 @@ def generate(
             print_tables(*preset_tables(PRESETS), out=out)
         return
     given = key_values("--set", set_, reserved=("kind",))
-    if output is GenerateOutput.table and os.environ.get("WORKBENCH_OUTPUT") == output:
+    if kind not in PRESETS:
+        raise UnknownNameError("preset", kind, PRESETS).of("KIND")
+    source = context.get_parameter_source("output")
+    if output is GenerateOutput.table and source is not None and source.name == "ENVIRONMENT":
         tell("note: WORKBENCH_OUTPUT: objects are no table; yaml is used")
         output = None
     if output is GenerateOutput.table:

@@ -1,10 +1,11 @@
-"""What recordings of real schedulers have in common: a session, its moments, and the manifests of both."""
+"""What recordings of real schedulers have in common: a record, its session and moments, and the manifests of both."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,11 +15,111 @@ from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.model.scenario import Scenario
 
-__all__ = ["Json", "RecordedMoment", "RecordedSession", "container", "created", "read_items"]
+__all__ = ["Json", "Record", "RecordedMoment", "RecordedSession", "container", "created", "read_items"]
 
 Json = Mapping[str, Any]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+#: The place of a manifest in the list that `read_items` writes.
+_ITEM = re.compile(r"(?:stdin: )?document 1, items\[([0-9]+)\]")
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a session stands in a file, for errors and notes.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    where : str
+        Its place there, such as ``line 3`` or ``record 2``.
+    odd : mapping of str to list of str
+        What is told of the record though it is read: by a sentence, the places that it is about.
+    """
+
+    source: str
+    where: str
+    odd: dict[str, list[str]] = field(default_factory=dict)
+
+    def error(self, message: str, path: str, got: str, expected: str) -> InputError:
+        """The error of a field of the record.
+
+        Parameters
+        ----------
+        message : str
+        path : str
+            The field.
+        got, expected : str
+            As of `InputError`.
+        """
+        return InputError(message, source=self.source, where=f"{self.where}, {path}", got=got, expected=expected)
+
+    def placed(self, error: InputError, path: str = "", said: Callable[[str], str] = str) -> InputError:
+        """An error of a part of the record as one of the file.
+
+        Parameters
+        ----------
+        error : InputError
+        path : str
+            The field that the error is about, unless its own place begins with one.
+        said : callable
+            How each text of the error is rewritten.
+        """
+        got, expected, remark = (text and said(text) for text in (error.got, error.expected, error.remark))
+        where = ", ".join(part for part in (self.where, path, error.where and said(error.where)) if part)
+        message = said(error.message)
+        return InputError(message, source=self.source, where=where, got=got, expected=expected, remark=remark)
+
+    def note(self, what: str, path: str, name: str) -> None:
+        """Have a sentence told about the name that stands in a field.
+
+        Parameters
+        ----------
+        what : str
+            The sentence.
+        path, name : str
+            The field and its value.
+        """
+        self.odd.setdefault(what, []).append(f"{self.where}, {path}: {what} (found {name!r})")
+
+    def refer(self, name: str | None, known: Collection[str], what: str, path: str) -> None:
+        """Have it told if the record lacks what a field names; a real cluster may lack it, too.
+
+        Parameters
+        ----------
+        name : str or None
+        known : collection of str
+        what : str
+            What the name should be, such as ``node``.
+        path : str
+        """
+        if name and name not in known:
+            self.note(f"no {what} of the record has this name", path, name)
+
+    def once(self, names: Iterable[str], path: str) -> None:
+        """Raise InputError if a name stands twice among those of the objects of a list at `path`."""
+        first: dict[str, int] = {}
+        for number, name in enumerate(names):
+            if name in first:
+                message = f"the same name twice, first in {path}[{first[name]}]"
+                raise self.error(message, f"{path}[{number}].name", repr(name), "each name once")
+            first[name] = number
+
+    def demand(self, name: str, known: Collection[str], what: str, path: str) -> None:
+        """Raise InputError if the scheduler's answer names what it cannot have had.
+
+        Parameters
+        ----------
+        name : str
+        known : collection of str
+        what, path : str
+            As of `refer`.
+        """
+        if name not in known:
+            expected = f"the name of a {what} of this record"
+            raise self.error("nothing of that name was there", path, repr(name), expected)
 
 
 @dataclass(frozen=True)
@@ -46,10 +147,13 @@ class RecordedSession(ABC):
         The recording's own name of the session.
     release : str
         Release of the scheduler.
+    record : Record
+        Where it stands.
     """
 
     name: str
     release: str
+    record: Record
 
     @property
     @abstractmethod
@@ -62,22 +166,25 @@ class RecordedSession(ABC):
         """Parameters with which the scheduler ran; a policy gets those that it has."""
 
     @abstractmethod
-    def _moments(self) -> Iterator[RecordedMoment]:
-        """As `moments`, with any exception for a session that is not recorded in full."""
-
     def moments(self) -> Iterator[RecordedMoment]:
-        """The moments of the session in their order; raises InputError for one that is not recorded in full."""
-        try:
-            yield from self._moments()
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise InputError("a job that cannot be replayed", source=f"session {self.name}", got=what) from None
+        """The moments of the session in their order; raises InputError where a manifest of it cannot be read."""
 
 
-def read_items(items: Iterable[Json]) -> Scenario:
-    """The scenario of manifests, with the jobs of every scheduler."""
-    text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)})
-    return load("-", stdin=text, any_scheduler=True)
+def read_items(items: Iterable[tuple[str, Json]], record: Record) -> Scenario:
+    """The scenario of manifests, with the jobs of every scheduler.
+
+    Parameters
+    ----------
+    items : iterable of (str, mapping)
+        The manifests, each with the path of the field of the record that it stands for.
+    record : Record
+    """
+    made = list(items)
+    text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [item for _, item in made]})
+    try:
+        return load("-", stdin=text, any_scheduler=True)
+    except InputError as error:
+        raise record.placed(error, said=lambda text: _ITEM.sub(lambda match: made[int(match[1])][0], text)) from None
 
 
 def created(second: int) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,18 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.file_bytes import on_disk, read_bytes
-from workbench.formats.recorded_kube import KUBE_PARTS, KubeSession
-from workbench.formats.recorded_kueue import KUEUE_PARTS, KueueSession
-from workbench.formats.recorded_moment import Json, RecordedMoment, RecordedSession, read_items
-from workbench.formats.scheduler_conf import parse_config
+from workbench.formats.recorded_kube import KubeSession
+from workbench.formats.recorded_kueue import KueueSession
+from workbench.formats.recorded_moment import Record, RecordedSession
+from workbench.formats.recorded_volcano import VolcanoSession
 from workbench.formats.tables import unpacked
 from workbench.model.counted import counted
-from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.name_list import name_list
-from workbench.model.scheduler_config import SchedulerConfig
+from workbench.objects.fields import shown, wrong
 
-__all__ = ["NoSession", "VolcanoSession", "read_sessions"]
+__all__ = ["NoSession", "read_sessions"]
 
 _MAX_BYTES = 1 << 28
-_VOLCANO = "scheduling.volcano.sh/v1beta1"
 
 #: Names of the files of a folder that are read.
 _ENDS = re.compile(r"\.jsonl?(\.gz)?$")
@@ -34,56 +31,7 @@ _ONLY = "line 1"
 _EXPECTED = "a line per session: an object with jobs (Volcano), or with input and expected (Kueue, kube-scheduler)"
 
 
-@dataclass(frozen=True)
-class VolcanoSession(RecordedSession):
-    """Jobs that were submitted to Volcano one after another.
-
-    Attributes
-    ----------
-    name : str
-        The recording's own number of the session.
-    release : str
-        Release of the scheduler, such as ``1.15.1``.
-    recorded : mapping
-        The session as it stands in the file.
-    """
-
-    name: str
-    release: str
-    config: SchedulerConfig
-    recorded: Json
-
-    @property
-    def twin(self) -> str:
-        return f"volcano-{'.'.join(self.release.split('.')[:2])}"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return {"config": self.config}
-
-    def _moments(self) -> Iterator[RecordedMoment]:
-        """The jobs in the order in which they were submitted, one at a time.
-
-        A job finds those before it where the scheduler put them; a job that stays pending keeps waiting.
-        """
-        fixed = list(_cluster(self.recorded))
-        running: list[Json] = []
-        waiting: list[Json] = []
-        for job in self.recorded["jobs"]:
-            yield self._at(job, [*fixed, *running, *waiting])
-            if any(node is not None for node in job["pods"].values()):
-                running += _bound(job)
-            else:
-                waiting.append(_submitted(job, len(waiting)))
-
-    def _at(self, job: Json, others: Sequence[Json]) -> RecordedMoment:
-        # Younger than all that wait already.
-        scenario = read_items([*others, _submitted(job, 59)])
-        at = [gang.name for gang in scenario.gangs].index(job["manifest"]["metadata"]["name"])
-        return RecordedMoment(scenario, {at: job["pods"]})
-
-
-def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterator[RecordedSession]:
+def read_sessions(path: str | Path, notes: list[str] | None = None) -> Iterator[RecordedSession]:
     """Read recorded sessions of Volcano, Kueue and kube-scheduler.
 
     Parameters
@@ -91,8 +39,9 @@ def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterat
     path : str or Path
         A file, or a folder of which the files ``*.json`` and ``*.jsonl`` are read by name: one JSON object per line, or
         a JSON list of them; compressed with gzip or not (``*.jsonl.gz``).
-    left_out : list of str, optional
-        Receives a sentence for each file of a folder without sessions, and for records that are no sessions.
+    notes : list of str, optional
+        Receives a sentence for each file of a folder without sessions, for records that are no sessions, and for what
+        is odd in sessions that are read all the same.
 
     Yields
     ------
@@ -104,7 +53,7 @@ def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterat
     InputError
         A file cannot be read, a record is no session, or nothing is one.
     """
-    told = [] if left_out is None else left_out
+    told = [] if notes is None else notes
     if not on_disk(path).is_dir():
         yield from _sessions_of(Path(path), told)
         return
@@ -120,7 +69,7 @@ def read_sessions(path: str | Path, left_out: list[str] | None = None) -> Iterat
                 yield session
         except NoSession as error:
             sequences += error.sequences
-            told.append(f"{file}: {_placements(error.sequences) or 'no recorded session'}")
+            told.append(f"left out: {file}: {_placements(error.sequences) or 'no recorded session'}")
     if not found:
         names = name_list([file.name for file in files])
         raise _no_session(str(path), f"{names}: {_placements(sequences)}" if sequences else names, sequences)
@@ -149,64 +98,77 @@ def _placements(number: int) -> str:
     return f"{counted(number, 'sequence')} of single placements by Kueue: no sessions" if number else ""
 
 
-def _sessions_of(path: Path, left_out: list[str]) -> Iterator[RecordedSession]:
+def _sessions_of(path: Path, notes: list[str]) -> Iterator[RecordedSession]:
     source, found, placements = str(path), False, 0
+    odd: dict[str, list[str]] = {}
+    # The first record that should be a session and is none: an error once it is clear that the file has sessions.
+    unclear: InputError | None = None
     for where, data in _records(path, source):
         session = None
         if type(data) is dict:
             placements += _is_placements(data)
-            session = _session(data, source, where)
+            session = _session(data, Record(source, where, odd))
+            if session is None and unclear is None and not _is_placements(data):
+                unclear = _unclear(data, source, where)
         elif where != _ONLY:
-            raise _wrong(source, where)
+            raise InputError("no recorded session", source=source, where=where, got=shown(data), expected="an object")
+        found = found or session is not None
+        if found and unclear is not None:
+            raise unclear
         if session is not None:
-            found = True
             yield session
     if not found:
         raise _no_session(source, _placements(placements) or None, placements)
+    for places in odd.values():
+        more = counted(len(places) - 1, "more place") if len(places) > 1 else ""
+        notes.append(f"{source}: {places[0]}{more and f', and {more} like it'}")
     if placements:
-        left_out.append(f"{source}: {_placements(placements)}")
+        notes.append(f"left out: {source}: {_placements(placements)}")
 
 
-def _session(data: dict[str, Any], source: str, where: str) -> RecordedSession | None:
+def _session(data: dict[str, Any], record: Record) -> RecordedSession | None:
     """The session that a record is; None: it is of another kind."""
-    given, expected = data.get("input"), data.get("expected")
-    if type(given) is dict and type(expected) is dict:
-        if type(expected.get("bound")) is dict:
-            _check_parts(given, KUBE_PARTS, source, where)
-            return KubeSession(str(data.get("id")), given, expected["bound"])
-        if type(expected.get("cycles")) is list:
-            _check_parts(given, KUEUE_PARTS, source, where)
-            return KueueSession(str(data.get("id")), given, expected["cycles"])
-    if "jobs" not in data:
-        return None
+    given: Any = data.get("input")
+    expected: Any = data.get("expected")
+    answer = expected if type(expected) is dict else {}
     try:
-        name, release = str(data["seed"]), str(data["release"])
-        for key in ("nodes", "hypernodes", "gpus"):
-            data[key]
-        config = parse_config(data["config"].encode(), source)
-    except (KeyError, TypeError, AttributeError):
-        raise _wrong(source, where) from None
+        if "bound" in answer:
+            return KubeSession.read(_name(data, "id", record.where), given, answer, record)
+        if "cycles" in answer:
+            return KueueSession.read(_name(data, "id", record.where), given, answer, record)
+        if "jobs" in data:
+            return VolcanoSession.read(_name(data, "seed", record.where), data, record)
     except InputError as error:
-        raise error.at(where=where) from None
-    return VolcanoSession(name, release, config, data)
+        raise error if error.source is not None else record.placed(error) from None
+    return None
+
+
+def _name(data: dict[str, Any], key: str, default: str) -> str:
+    """The recording's own name of a session; without one, its place."""
+    name = data.get(key, default)
+    if type(name) not in (str, int) or name == "":
+        raise wrong(key, name, "a name or a number")
+    return str(name)
 
 
 def _is_placements(data: dict[str, Any]) -> bool:
     return type(data.get("expected")) is dict and "steps" in data["expected"]
 
 
-def _check_parts(given: Json, parts: Mapping[str, type], source: str, where: str) -> None:
-    """Raise InputError unless what a scheduler was given has all its parts."""
-    if any(type(given.get(name)) is not kind for name, kind in parts.items()):
-        raise _wrong(source, where, f"input with {', '.join(parts)}")
-
-
-def _wrong(
-    source: str,
-    where: str,
-    expected: str = "an object with seed, release, config, gpus, nodes, hypernodes and jobs",
-) -> InputError:
-    return InputError("no recorded session", source=source, where=where, expected=expected)
+def _unclear(data: dict[str, Any], source: str, where: str) -> InputError | None:
+    """The error of a record that has parts of a session; None for one that describes the recording."""
+    if "hypernodes" in data:
+        expected = "jobs, as in every session of Volcano"
+        return InputError("no recorded session", source=source, where=where, got="no field jobs", expected=expected)
+    if "input" not in data and "expected" not in data:
+        return None
+    answer = data.get("expected")
+    if type(answer) is dict:
+        got = f"only {name_list([*answer], 6)} in expected" if answer else "nothing in expected"
+    else:
+        got = f"expected: {shown(answer)}" if "expected" in data else "no field expected"
+    wanted = "what the scheduler did, as expected.bound (kube-scheduler) or expected.cycles (Kueue)"
+    return InputError("no recorded session", source=source, where=where, got=got, expected=wanted)
 
 
 def _records(path: Path, source: str) -> Iterator[tuple[str, Any]]:
@@ -234,51 +196,3 @@ def _records(path: Path, source: str) -> Iterator[tuple[str, Any]]:
                 yield f"line {number}", orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise InputError(f"not JSON: {error.msg}", source=source, where=f"line {number}") from None
-
-
-def _cluster(session: Json) -> Iterator[Json]:
-    amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": str(session["gpus"])}
-    for name in session["nodes"]:
-        metadata = {"name": name, "labels": {HOSTNAME_LABEL: name}}
-        yield {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": amounts}}
-    for each in session["hypernodes"]:
-        members = [{"type": each["type"], "selector": {"exactMatch": {"name": name}}} for name in each["members"]]
-        yield {
-            "apiVersion": "topology.volcano.sh/v1alpha1",
-            "kind": "HyperNode",
-            "metadata": {"name": each["name"]},
-            "spec": {"tier": each["tier"], "members": members},
-        }
-    yield {"apiVersion": _VOLCANO, "kind": "Queue", "metadata": {"name": "default"}, "spec": {"weight": 1}}
-
-
-def _submitted(job: Json, second: int) -> Json:
-    """The Job as the API server stored it, created in that second."""
-    created = f"2026-01-01T00:00:{second:02d}Z"
-    metadata = {**job["manifest"]["metadata"], "namespace": "default", "creationTimestamp": created}
-    return {**job["manifest"], "metadata": metadata, "spec": job["stored_spec"]}
-
-
-def _bound(job: Json) -> Iterator[Json]:
-    """The PodGroup and the pods that have a node, as they run afterwards."""
-    name, spec, group = job["manifest"]["metadata"]["name"], job["manifest"]["spec"], job["podgroup"] or {}
-    yield {
-        "apiVersion": _VOLCANO,
-        "kind": "PodGroup",
-        "metadata": {"name": f"pg-{name}", "namespace": "default", "annotations": group.get("annotations") or {}},
-        "spec": group.get("spec") or {"minMember": spec["minAvailable"]},
-        "status": {"phase": "Running"},
-    }
-    templates = {task["name"]: task["template"]["spec"] for task in spec["tasks"]}
-    for pod, node in job["pods"].items():
-        if node is None:
-            continue
-        role = pod[len(name) + 1 :].rsplit("-", 1)[0]
-        annotations = {"scheduling.k8s.io/group-name": f"pg-{name}", "volcano.sh/task-spec": role}
-        yield {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": pod, "namespace": "default", "annotations": annotations},
-            "spec": {**templates[role], "nodeName": node},
-            "status": {"phase": "Running"},
-        }

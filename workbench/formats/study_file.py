@@ -330,6 +330,8 @@ def _faults(data: Mapping[str, Any]) -> Mapping[str, float] | None:
     value = data.get("faults")
     if value is None or type(value) is bool:
         return {} if value else None
+    if type(value) is not dict:
+        raise wrong("faults", value, "true, false or a mapping of rates")
     rates = get_map(data, "faults", "")
     _check_keys(rates, _RATES, "faults")
     found = {key: _number(rates, key, "faults") for key in rates}

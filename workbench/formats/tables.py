@@ -87,7 +87,8 @@ class Row:
         """
         where = f"line {self._line}, {column}"
         message = "not a value of this column"
-        return InputError(message, source=self._source, where=where, got=got[:60], expected=expected)
+        found = repr(got[:60]) if got == self.text(column) else got[:60]
+        return InputError(message, source=self._source, where=where, got=found, expected=expected)
 
 
 def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:

@@ -1,4 +1,4 @@
-"""`find_slips`: every place of a text where a person's slip of the pen makes it no YAML, with what to write instead.
+"""`find_slips`: every place of a text where a typing mistake makes it no YAML, with what to write instead.
 
 A YAML parser stops at its first error, and often names the line after the one that is wrong. This scanner reads the
 lines of a text that the parser has refused, and follows indentation and keys itself.

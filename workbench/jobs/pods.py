@@ -37,7 +37,7 @@ __all__ = ["gang_of_koordinator_group", "gang_of_pod_group", "gangs_of_lone_pods
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
 
-#: How the names of labels end that controllers give each pod a value of its own for.
+#: Endings of the names of labels whose value is different for each pod of a job, such as its index.
 _OF_ONE_POD = ("-index", "/pod-name")
 
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})

@@ -1,4 +1,4 @@
-"""`ClusterFacts`: what is known of a cluster at one moment; a `ClusterSnapshot` adds the ways on from there."""
+"""`ClusterFacts`: what is known of a cluster at one moment, the data behind a `ClusterSnapshot`."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.evaluate.audit import audit_session
-from workbench.formats.recorded_sessions import VolcanoSession
-from workbench.formats.scheduler_conf import parse_config
+from workbench.formats.recorded_moment import Record
+from workbench.formats.recorded_volcano import VolcanoSession
 from workbench.policies import get_policy
 
 __all__ = ["check"]
@@ -19,9 +19,8 @@ def check(session: Json, policy: str) -> None:
 
     The real scheduler took one of equal HyperNodes at random: it must be one of those that explain our choice.
     """
-    config = parse_config(session["config"].encode(), "config")
-    scheduler = get_policy(policy, config=config)
-    recorded = VolcanoSession(str(session.get("seed")), session["release"], config, session)
+    recorded = VolcanoSession.read(str(session.get("seed")), session, Record("session", "recorded"))
+    scheduler = get_policy(policy, config=recorded.config)
     wrong = {}
     for moment in recorded.moments():
         (told,) = audit_session(moment.scenario.gangs, moment.scenario.snapshot, moment.nodes, scheduler)

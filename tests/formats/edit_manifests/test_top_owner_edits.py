@@ -210,6 +210,25 @@ def test_other_fields_are_not_changed(kind: str) -> None:
         edited([*nodes(), named(job_set(entry()))], edit(kind, to=1))
 
 
+def test_a_job_of_kubernetes_has_its_own_kind_in_messages() -> None:
+    with pytest.raises(InputError, match=r"not changed here .found Job .batch/v1. default/train, expected a Volcano"):
+        edited([*nodes(), named(job(ASKING, parallelism=4))], edit("priority", to=1))
+
+
+def test_a_replica_of_a_set_is_not_withdrawn_alone() -> None:
+    serve = leader_worker_set(size=2)
+    serve["spec"]["replicas"] = 12
+    change = edit("withdraw") | {"subject": "job default/train-0"}
+    said = r"a replica .* without the others .found default/train-0, expected a change of the LeaderWorkerSet default/"
+    with pytest.raises(InputError, match=said):
+        edited([*nodes(), named(serve)], change)
+
+
+def test_a_job_that_is_not_there_has_an_expectation() -> None:
+    with pytest.raises(InputError, match=r"no job of this name .*expected a job, of which the manifests have none\)"):
+        edited(nodes(), edit("withdraw"))
+
+
 def test_the_text_of_jobs_leaves_out_what_runs_as_a_whole() -> None:
     runs = running("serve-0", "x")
     runs["metadata"]["labels"] = {

@@ -43,7 +43,7 @@ LIMITS = {
         (Queue("a", capability={"cpu": 3000}),),
         (
             "queue-limit",
-            "queue a: 1 of its capability of 3 cpu are taken, the 3 pods that it needs ask for 3",
+            "queue a: 1 of its capability of 3 cpu are taken, the job's minimum of 3 pods asks for 3",
             (3000, 1000, 3000),
         ),
     ),

@@ -114,15 +114,19 @@ def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:
         No such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
-    if not found and kind:
+    if not found:
         found = _replicas_of_sets(manifests, key)
+        if found and not kind:
+            expected = f"a change of the LeaderWorkerSet {found[0].whole}"
+            raise InputError("a replica cannot be taken away without the others", got=key, expected=expected)
     if not found:
         raise _missing(manifests, key)
     job = next((job for job in found if job.waits(manifests)), found[0])
     owned = f"{job.kind} {job.whole or job.key}" in manifests.cluster.top_owners
     if owned and ((kind not in OF_OWNERS) if kind else job.runs):
         expected = "a Volcano Job, HyperJob, PodGroup, Deployment or Pod"
-        raise InputError("fields of this kind are not changed here", got=f"{job.kind} {key}", expected=expected)
+        called = "Job (batch/v1)" if job.kind == "BatchJob" else job.kind
+        raise InputError("fields of this kind are not changed here", got=f"{called} {key}", expected=expected)
     return job
 
 
@@ -153,7 +157,8 @@ def _missing(manifests: ManifestSet, key: str, state: str = "") -> InputError:
     known = {*cluster.jobs, *cluster.hyper_jobs, *cluster.deployments, *members.of_pod_group}
     known |= {pod.metadata.key for pod in members.alone}
     known |= {owner.metadata.key for _, owner in outermost(cluster.top_owners) if _is_of(owner, owner.metadata.key)}
-    return InputError(f"no {state}job of this name in the manifests", got=key, expected=close_names(key, sorted(known)))
+    expected = close_names(key, sorted(known)) or "a job, of which the manifests have none"
+    return InputError(f"no {state}job of this name in the manifests", got=key, expected=expected)
 
 
 def _named(manifests: ManifestSet, key: str) -> list[JobObjects]:

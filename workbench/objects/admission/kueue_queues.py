@@ -250,7 +250,7 @@ def _toleration_texts(item: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def flavor_change_faults(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Fault]:
-    """Violations of a change of a ResourceFlavor: with a topology its nodes stay what they are.
+    """Violations of a change of a ResourceFlavor: the fields that choose its nodes are fixed if it names a topology.
 
     Raises InputError: a field of the wrong type.
 

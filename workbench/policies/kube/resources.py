@@ -227,7 +227,7 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
         The pod that is scored is one of them.
     """
     total: Longs = np.zeros(n_nodes, dtype=np.int64)
-    # A number as long as no node lacks a resource.
+    # Sum of the weights: one number for all nodes, or a number for each once a node lacks a resource.
     weights: Longs | int = 0
     for each in amounts:
         lacking = each.lacking

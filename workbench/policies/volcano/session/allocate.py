@@ -193,7 +193,8 @@ class Allocation:
         taken = within_queue(start, room)
         needed, order = counts_needed(start, request.demand.order), request.demand.order
         every = [start.left[role] if role in order else 0 for role in range(len(start.left))]
-        whose = "the job asks" if needed == every else f"the {counted(sum(needed), 'pod')} that it needs ask"
+        minimum = f"the job's minimum of {counted(sum(needed), 'pod')} asks"
+        whose = "the job asks" if needed == every else minimum
         if without.declined is None:
             limits = self._state.limits(job.gang, job.rows, needed, whose)
             limits = limits or self._state.limits(job.gang, job.rows, every)
