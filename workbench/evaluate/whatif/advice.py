@@ -97,7 +97,7 @@ def advise_session(
         The cluster when the session began.
     most : int, optional
         Pending jobs to report on at most, the first ones in the order of the decisions. None: all of them, each tried
-        in the whole session as `fix_report` does, as far as the budget of work allows.
+        in the whole session as `fix_report` does, as far as the budget of work allows. 0: nobody asks for advice.
     jobs : collection of str, optional
         ``namespace/name`` of the jobs in question; None: all.
     classes : sequence of str
@@ -108,7 +108,8 @@ def advise_session(
     Returns
     -------
     SessionAdvice
-        Jobs beyond `most`, and those for which the budget does not suffice, have no report; `SessionAdvice.note` says so.
+        Without reports on the jobs beyond `most` and those for which the budget does not suffice; `SessionAdvice.note`
+        counts them.
 
     Notes
     -----
@@ -116,6 +117,8 @@ def advise_session(
     and the first sets of edits that help there are run in the whole session; what does not hold there, or cannot be
     run there within the budget, is not reported.
     """
+    if most == 0:
+        return SessionAdvice()
     refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
     waiting = len(refused)
     if most is not None:

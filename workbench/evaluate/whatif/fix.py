@@ -291,17 +291,19 @@ class JobQuestion:
         """Fixes of those sets that place the job in the whole session.
 
         Of sets found with the job by itself, only the first one and the first one at no cost are kept, as far as the
-        budget allows to run them in the session.
+        budget allows to run them in the session. There a smaller change may do, because other jobs are placed
+        differently, too.
         """
         if self.in_session:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
+        session = self._search.within(self._trials)
         for found in sorted(map(self._fix_of_search, sets), key=self._order):
             if self._trials.tired:
                 break
             # A session of many jobs takes long: one fix, and one at no cost.
             if (not fixes or not found.costs) and self._trials.works(found.edits):
-                fixes.append(self._fix(found.edits))
+                fixes.append(self._fix(session.weakened(found.edits)))
                 if not fixes[-1].costs:
                     break
         return fixes
