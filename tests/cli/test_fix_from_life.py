@@ -42,7 +42,7 @@ WANTED: dict[tuple[str, str], tuple[tuple[str, ...], set[str], set[str]]] = {
         {"selector", "toleration"},
         {"selector", "toleration"},
     ),
-    ("gang", "moe-row"): (("nlp/nlp-next comes first",), {"priority"}, set()),
+    ("gang", "moe-row"): (("other jobs come first", "nlp/nlp-next would wait"), {"priority"}, set()),
 }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,17 @@ def test_what_a_process_fails_at_is_done_here(fails):
 
     results = beside_each_other([call, lambda: 2], 2)
     assert results[0]() == 1 and results[1] == 2 and here == [1]
+
+
+@needs_fork
+def test_what_a_process_leaves_half_sent_is_done_here(monkeypatch, caplog):
+    def killed(self, sent):
+        os.write(self.fileno(), struct.pack("!i", len(sent) + 1_000) + sent)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(Connection, "send_bytes", killed)
+    assert beside_each_other([lambda: 1, lambda: 2], 2) == [1, 2]
+    assert caplog.text.count("a process ended early (signal 9)") == 2
 
 
 class KilledPolicy(type(get_policy("binpack"))):

@@ -133,6 +133,7 @@ def compare(
             communication=priced,
             names=row_names(names, chosen),
             jobs=_processes(scenario) if jobs is None else jobs,
+            advised=[wanted] if wanted else None,
         )
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)

@@ -238,6 +238,9 @@ def _fails(fix: JobFix, job: str, policy: Policy, loaded: LoadedDocuments, any_s
         changed = load("-", stdin=text, any_scheduler=any_scheduler)
     except InputError as error:
         return f"it cannot be written as manifests ({error})"
+    refused = [one for one in changed.refused if one not in loaded.scenario.refused]
+    if refused and all(gang.key != job for gang in changed.gangs):
+        return f"admission refuses the changed {refused[0].subject} ({refused[0]})"
     try:
         decisions = policy.schedule(changed.gangs, changed.snapshot)
     except Exception as error:  # a policy from a notebook may fail on a cluster that it has never seen

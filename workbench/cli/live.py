@@ -12,6 +12,7 @@ from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import (
     TIMEOUT_S,
     Context,
+    Job,
     Kubeconfig,
     LiveCompareOutput,
     ObjectOutput,
@@ -32,7 +33,7 @@ from workbench.cli.output import (
     to_json,
 )
 from workbench.cli.watch import watch
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from workbench.cluster.waiting import Said
@@ -99,6 +100,7 @@ def compare(
             help="Sessions of a real scheduler: a file with a JSON object per line, or a folder of such files.",
         ),
     ] = None,
+    job: Job = "",
     policies: Annotated[
         list[str],
         typer.Option(
@@ -141,12 +143,14 @@ def compare(
     check_out(out)
     if recorded is not None and paths:
         raise InputError("nothing else is read", source="--recorded", expected="--recorded or PATH, one of the two")
+    if recorded is not None and job:
+        raise InputError("a job of a cluster", source="--job", got=repr(job), expected="no --recorded beside it")
     names = required_policy_names(policies) if policies else []
     said: dict[str, tuple[Said, ...]] = {}
     if recorded is not None:
         found = _of_sessions(recorded, names)
     else:
-        found, said = _of_cluster(paths, names, context, kubeconfig, timeout)
+        found, said = _of_cluster(paths, names, context, kubeconfig, timeout, job)
     words = {key: [one.text for one in each] for key, each in said.items()}
     if output in DATA:
         emit_data([{**where, **told.to_dict(), **_waiting_record(told, said)} for where, told in found], output, out)
@@ -242,11 +246,12 @@ def _of_sessions(recorded: Path, names: list[str]) -> list[tuple[dict[str, str],
 
 
 def _of_cluster(
-    paths: list[str], names: list[str], context: str | None, kubeconfig: Path | None, timeout: float
+    paths: list[str], names: list[str], context: str | None, kubeconfig: Path | None, timeout: float, job: str
 ) -> tuple[list[tuple[dict[str, str], Audit]], dict[str, tuple[Said, ...]]]:
     """What is found of the gangs of a snapshot or of the cluster, each with the name of its scheduler.
 
-    The running gangs come first. Second, by name, what the cluster says about each gang that waits.
+    The running gangs come first. Second, by name, what the cluster says about each gang that waits. A job that is named
+    is the only one of which something is found.
     """
     from workbench.cluster.observed import observed_gangs
     from workbench.cluster.state import ClusterState
@@ -273,9 +278,15 @@ def _of_cluster(
                 found.append(({"scheduler": one.scheduler}, told))
         waiting = list(waiting_gangs(state))
         gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
-        answers = [audit_waiting(gangs, state.snapshot, tried, policy, _note) for policy in chosen]
+        asked = [gang.key for gang in gangs if job in (gang.key, gang.name)] if job else None
+        answers = [audit_waiting(gangs, state.snapshot, tried, policy, _note, asked) for policy in chosen]
         for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
             found += [({"scheduler": each.scheduler}, told) for told in audits]
+    if job:
+        keys = list(dict.fromkeys(told.gang.key for _, told in found))
+        found = [(where, told) for where, told in found if job in (told.gang.key, told.gang.name)]
+        if not found:
+            raise UnknownNameError("gang", job, keys)
     return found, {each.gang.key: each.said for each in waiting}
 
 

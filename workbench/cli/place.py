@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.metrics import RunMetrics
     from workbench.evaluate.rank_order import RankOrder
     from workbench.evaluate.switch_sharing import SwitchChange
-    from workbench.evaluate.whatif.fix import FixReport
+    from workbench.evaluate.whatif.advice import SessionAdvice
     from workbench.evaluate.whatif.when import EarliestStart
     from workbench.model.explanation import Explanation
     from workbench.model.placement import Decision
@@ -148,7 +148,7 @@ def place(
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=_advice(chosen, scenario, decisions, shown) if waits else {},
+        advice=_advice(chosen, scenario, decisions, shown),
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -174,7 +174,7 @@ def _tell_departures(policy: Policy, scenario: Scenario) -> None:
 
 def _advice(
     policy: Policy, scenario: Scenario, decisions: Sequence[Decision], shown: Sequence[Decision]
-) -> Mapping[str, FixReport]:
+) -> SessionAdvice:
     from workbench.evaluate.whatif.advice import advise_session
 
     keys = [decision.gang.key for decision in shown]
@@ -194,7 +194,7 @@ class _Found:
     shown: list[Decision]
     metrics: RunMetrics
     switches: tuple[SwitchChange, ...]
-    advice: Mapping[str, FixReport]
+    advice: SessionAdvice
     starts: Mapping[str, EarliestStart]
     orders: Mapping[str, RankOrder]
     explanations: list[Explanation]
@@ -236,7 +236,13 @@ def _record(found: _Found, more: PlaceExtras) -> dict[str, Any]:
     policy, scenario = found.policy, found.scenario
     written = ALLOCATED_HYPERNODE_ANNOTATION if policy.traits.annotates_group else ""
     record: dict[str, Any] = session_record(
-        policy.name, policy.parameters, found.shown, found.metrics, found.advice, group_annotation=written
+        policy.name,
+        policy.parameters,
+        found.shown,
+        found.metrics,
+        found.advice,
+        group_annotation=written,
+        advice_note=found.advice.note,
     )
     for row in record["jobs"]:
         key = f"{row['namespace']}/{row['name']}"

@@ -79,7 +79,7 @@ def beside_each_other(
                 number, process = running.pop(ready)
                 try:
                     results[number] = _SharingUnpickler(BytesIO(ready.recv_bytes()), shared).load()
-                except EOFError:
+                except (EOFError, OSError):  # it has ended before it sent its result, or (OSError) while it sent it
                     process.join()
                     _warn(process.exitcode)
                     results[number] = calls[number]()

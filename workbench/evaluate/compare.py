@@ -6,7 +6,7 @@ import dataclasses
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,7 +78,7 @@ class ComparisonRow(Value):
     error : RowError, optional
     advice : SessionAdvice
         What is missing for pending jobs and what would help, by ``namespace/name``; only for the first jobs
-        (`most_advised` of `compare`).
+        (`most_advised` of `compare`). Its note counts the others.
     """
 
     policy: str
@@ -224,6 +224,7 @@ def compare(
     communication: CommunicationPlan | None = None,
     names: Sequence[str] | None = None,
     jobs: int = 1,
+    advised: Collection[str] | None = None,
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
@@ -251,6 +252,8 @@ def compare(
         the policy.
     jobs : int
         Policies that run at a time, each in a process of its own; the result is the same for any number.
+    advised : collection of str, optional
+        ``namespace/name`` of the jobs for which changes that would help are tried; None: the first ones.
 
     Returns
     -------
@@ -285,7 +288,8 @@ def compare(
     if communication is not None:
         communication.check(cluster.topology)
     named = zip(_numbered(called), chosen, strict=True)
-    calls = [partial(_run, name, policy, some, cluster, most_advised, communication) for name, policy in named]
+    advise = partial(advise_session, snapshot=cluster, most=most_advised, jobs=advised)
+    calls = [partial(_run, name, policy, some, cluster, advise, communication) for name, policy in named]
     sessions = _reported(calls, jobs, _shared(some, cluster, chosen), chosen, progress)
     # A policy that uses switches brings their metrics for all.
     switches = any(switches_matter(row.decisions, cluster) for row in sessions if row.error is None)
@@ -345,7 +349,7 @@ def _run(
     policy: Policy,
     gangs: Sequence[Gang],
     snapshot: ClusterSnapshot,
-    most_advised: int,
+    advise: Callable[[Policy, Sequence[Decision]], SessionAdvice],
     communication: CommunicationPlan | None,
 ) -> ComparisonRow:
     """The session of one policy with its advice, without metrics."""
@@ -364,7 +368,7 @@ def _run(
         # A missing speed is an input error, not a failure of the policy whose placement needs it.
         communication.check_speeds(d.result for d in decisions if isinstance(d.result, Placement))
     try:
-        advice = advise_session(policy, decisions, snapshot, most_advised)
+        advice = advise(policy, decisions)
     except (
         Exception
     ):  # the policy answered what it was asked: that it fails on a cluster that might be takes nothing away
@@ -392,7 +396,9 @@ def _failed(name: str, parameters: Mapping[str, Any], error: Exception, seconds:
 
 def _row_dict(row: ComparisonRow) -> dict[str, Any]:
     return {
-        **session_record(row.policy, row.parameters, row.decisions, row.metrics, row.advice),
+        **session_record(
+            row.policy, row.parameters, row.decisions, row.metrics, row.advice, advice_note=row.advice.note
+        ),
         "error": None if row.error is None else row.error.message,
         "decision_s": row.decision_s,
     }

@@ -33,6 +33,7 @@ def session_record(
     advice: Mapping[str, FixReport] = _NO_ADVICE,
     *,
     group_annotation: str = "",
+    advice_note: str = "",
 ) -> dict[str, Any]:
     """A scheduling session as a JSON-ready dict with policy, parameters, jobs in the order of the gangs, and metrics.
 
@@ -47,6 +48,8 @@ def session_record(
     group_annotation : str
         Annotation with which the policy's scheduler writes the HyperNode of a job on its PodGroup: each placed job then
         has the key ``group_annotations``. Empty: it writes none.
+    advice_note : str
+        About pending jobs without advice, for the key ``advice_note``; empty: there are none, and no such key.
     """
     return {
         "policy": policy,
@@ -60,6 +63,7 @@ def session_record(
             for decision in decisions
         ],
         "metrics": None if metrics is None else metrics.to_dict(),
+        **({"advice_note": advice_note} if advice_note else {}),
     }
 
 

@@ -242,6 +242,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
             for row in comparison.rows
             for refusal in row.refusals
         ],
+        "advice_notes": [(row.policy, row.advice.note) for row in comparison.rows if row.advice.note],
         "unplaced": [
             (row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced
         ],

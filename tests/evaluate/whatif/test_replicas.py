@@ -59,3 +59,11 @@ def test_running_replicas_restart_and_it_is_said() -> None:
     assert any(line.endswith("kubectl replace --force -f FILE, which ends its running pods") for line in commands)
     (first,) = kubectl_commands(cluster(3, 2, 0), [smaller.edits[0].to_dict()])
     assert "running" not in first
+
+
+def test_no_replica_of_a_set_is_withdrawn_by_itself() -> None:
+    scenario, policy = scenario_of(cluster(2, 2, 0)), get_policy("gang")
+    waits = next(one.gang.key for one in policy.schedule(scenario.gangs, scenario.snapshot) if not one.placed)
+    report = fix_report(policy, scenario.gangs, scenario.snapshot, waits)
+    kinds = {edit.kind for fix in report.fixes for edit in fix.edits}
+    assert kinds and not kinds & {"withdraw", "priority"}

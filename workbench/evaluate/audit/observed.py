@@ -33,8 +33,6 @@ __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_session", "audit_wa
 Observed = Mapping[str, str | None]
 #: `Audit.observed_verdict` of a gang of which the cluster does not say that a scheduler has tried it.
 NOT_TRIED = "not tried"
-#: How the difference of a gang begins that the policy places closer.
-_FARTHER = "farther apart than necessary"
 #: Waiting gangs of a cluster for which changes are tried.
 _MOST_ADVISED = 200
 
@@ -191,22 +189,12 @@ def audit_session(
     found = []
     for at in observed:
         loses = tuple(sorted((gangs[other].key for other in fewer if other != at), key=str.encode))
-        told = _told(decisions[at], recorders.get(at), snapshot.topology, observed[at], policy)
-        told = replace(told, loses=loses) if told.could_be_closer else told
-        found.append(replace(told, difference=_with_losses(told)))
+        found.append(_told(decisions[at], recorders.get(at), snapshot.topology, observed[at], policy, loses=loses))
     return found
 
 
 def _n_placed(decision: Decision) -> int:
     return decision.result.n_placed if isinstance(decision.result, Placement) else 0
-
-
-def _with_losses(told: Audit) -> str:
-    """The difference of a gang, with the gangs that the policy leaves out where it places this one closer."""
-    if not told.difference.startswith(_FARTHER) or not told.loses:
-        return told.difference
-    apart = told.difference.removeprefix(_FARTHER)
-    return f"farther apart than by the policy, which places fewer pods of {name_list(told.loses)}{apart}"
 
 
 def audit_waiting(
@@ -215,6 +203,7 @@ def audit_waiting(
     tried: Sequence[bool],
     policy: Policy,
     tell: Callable[[str], None] | None = None,
+    jobs: Collection[str] | None = None,
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
@@ -228,6 +217,8 @@ def audit_waiting(
     policy : Policy
     tell : callable, optional
         Called with a note about jobs for which nothing was tried (`SessionAdvice.note`), if there are any.
+    jobs : collection of str, optional
+        ``namespace/name`` of the gangs for which changes that would help are tried; None: the first ones.
 
     Returns
     -------
@@ -237,7 +228,7 @@ def audit_waiting(
     recorders = _recorders(dict(enumerate(gangs)))
     found = []
     decisions = policy.schedule(gangs, snapshot, recorders)
-    advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED)
+    advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED, jobs=jobs)
     if advice.note and tell is not None:
         tell(f"{policy.name}: {advice.note}")
     for i, decision in enumerate(decisions):
@@ -264,8 +255,9 @@ def _told(
     observed: Observed,
     policy: Policy,
     equal_places: bool = False,
+    loses: tuple[str, ...] = (),
 ) -> Audit:
-    """A decision beside what the cluster did with the gang."""
+    """A decision beside what the cluster did with the gang; `loses` are gangs of which the policy places fewer pods."""
     gang = decision.gang
     placement = decision.result if isinstance(decision.result, Placement) else None
     chosen_nodes = placement.node[placement.node >= 0] if placement is not None else np.zeros(0, dtype=np.int32)
@@ -292,6 +284,7 @@ def _told(
         could_be_in=could_be_in,
         pairs_beyond=0 if could_be_in is None else pairs_beyond(topology, places, could_be_in.tier),
     )
+    told = replace(told, loses=loses if told.could_be_closer else ())
     return replace(told, difference=_difference(told, chosen, equal_places))
 
 
@@ -329,7 +322,8 @@ def _difference(told: Audit, chosen: str | None, equal_places: bool) -> str:
     equals = f" or its equal{'s' if len(others) > 1 else ''} {name_list(others)}" if others else ""
     where = f"{here} instead of {there}{equals}"
     if here.tier > there.tier:
-        return f"{_FARTHER}: {where}"
+        price = f"by the policy, which places fewer pods of {name_list(told.loses)}" if told.loses else "necessary"
+        return f"farther apart than {price}: {where}"
     if here.tier < there.tier:
         return f"closer than by the policy: {where}"
     return "" if equal_places else f"as close, but not by the policy's rules: {where}"

@@ -22,8 +22,8 @@ MOST_ADVISED = 40
 
 #: Pending jobs for each of which edits are tried in the whole session; of more jobs each is tried by itself first.
 _FEW_JOBS = 8
-#: Whole sessions that a job's share must pay for, so that sets that help the job by itself are run in the session.
-_PROOF_SESSIONS = 5
+#: Whole sessions in which sets that help a job by itself may be run although its share pays for fewer.
+_PROOF_SESSIONS = 2
 
 
 class SessionAdvice(dict[str, FixReport]):
@@ -32,14 +32,15 @@ class SessionAdvice(dict[str, FixReport]):
     Attributes
     ----------
     left_out : int
-        Pending jobs without a report because the budget of work was spent.
+        Pending jobs for which nothing was found because more jobs wait than are reported on, or because the budget of
+        work allows too few sessions: those without a report, and those without a fix that were tried by themselves.
     """
 
     left_out: int = 0
 
     @property
     def note(self) -> str:
-        """A sentence about the jobs without a report; empty if there are none."""
+        """A sentence about the jobs that are left out; empty if there are none."""
         if not self.left_out:
             return ""
         jobs = counted(self.left_out, "job")
@@ -96,7 +97,7 @@ def advise_session(
         The cluster when the session began.
     most : int, optional
         Pending jobs to report on at most, the first ones in the order of the decisions. None: all of them, each tried
-        in the whole session as `fix_report` does, as far as the budget of work allows.
+        in the whole session as `fix_report` does, as far as the budget of work allows. 0: nobody asks for advice.
     jobs : collection of str, optional
         ``namespace/name`` of the jobs in question; None: all.
     classes : sequence of str
@@ -107,29 +108,34 @@ def advise_session(
     Returns
     -------
     SessionAdvice
-        Jobs for which the budget does not suffice have no report; `SessionAdvice.note` says so.
+        Without reports on the jobs beyond `most` and those for which the budget does not suffice; `SessionAdvice.note`
+        counts them.
 
     Notes
     -----
     All jobs share one budget of work (`budget`). Of more than a few jobs, each is tried by itself after the session,
-    and the first sets of edits that help there are run in the whole session; what does not hold there is not reported.
-    Where running the session for each takes too long, their fixes are not `verified`, and say so.
+    and the first sets of edits that help there are run in the whole session; what does not hold there, or cannot be
+    run there within the budget, is not reported.
     """
+    if most == 0:
+        return SessionAdvice()
     refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
+    waiting = len(refused)
     if most is not None:
         del refused[most:]
     few = most is None or len(refused) <= _FEW_JOBS
-    asking = _SessionQuestions(policy, decisions, snapshot, tuple(classes), len(refused))
+    asking = _SessionQuestions(policy, decisions, snapshot, tuple(classes))
     found = SessionAdvice()
+    found.left_out = waiting - len(refused)
     for done, refusal in enumerate(refused):
         key = refusal.gang.key
         if progress is not None:
             progress(done, len(refused), key)
-        report = asking.report(refusal, len(refused) - done, few=few)
-        if report is None:
+        question = asking.ask(refusal, len(refused) - done, few=few)
+        if question is not None:
+            found[key] = question.answer()
+        if question is None or not (found[key].fixes or question.in_session):
             found.left_out += 1
-        else:
-            found[key] = report
     return found
 
 
@@ -142,28 +148,29 @@ class _SessionQuestions:
         decisions: Sequence[Decision],
         snapshot: ClusterSnapshot,
         classes: tuple[str, ...],
-        n_jobs: int,
     ) -> None:
         self._policy, self._decisions, self._snapshot, self._classes = policy, decisions, snapshot, classes
         self._gangs = [decision.gang for decision in decisions]
         self._session = session_work(len(self._gangs), snapshot.n_nodes)
         self._budget = TrialBudget(max(MOST_WORK, FEWEST_SESSIONS * self._session))
-        self._proves = self._budget.left // max(n_jobs, 1) >= _PROOF_SESSIONS * self._session
         self._after: ClusterSnapshot | None = None
 
-    def report(self, refusal: Refusal, n_left: int, *, few: bool) -> FixReport | None:
-        """The report on one job, of so many that are left; None if the budget does not suffice for it."""
+    def ask(self, refusal: Refusal, n_left: int, *, few: bool) -> JobQuestion | None:
+        """The question about one job, of so many that are left; None if the budget does not suffice for it."""
         if self._budget.spent:
             return None
         key, share = refusal.gang.key, self._budget.left // n_left
-        part = self._budget.part(max(share, FEWEST_SESSIONS * self._session))
+        whole = few and share >= FEWEST_SESSIONS * self._session
+        alone = None if whole else self._alone(refusal.gang, share // 2)
+        searched = alone is None or alone.base.placement is not None
+        if searched and not whole and self._budget.left < FEWEST_SESSIONS * self._session:
+            return None
+        part = self._budget.part(max(share, (FEWEST_SESSIONS if searched else _PROOF_SESSIONS) * self._session))
         trials = EditTrials(self._policy, self._gangs, self._snapshot, key, self._decisions, part)
-        if few and share >= FEWEST_SESSIONS * self._session:
-            return JobQuestion(self._policy, trials, refusal, self._classes).answer()
+        return JobQuestion(self._policy, trials, refusal, self._classes, alone)
+
+    def _alone(self, gang: Gang, work: int) -> EditTrials:
+        """The job by itself after the session."""
         if self._after is None:
             self._after = after_session(self._snapshot, self._decisions)
-        by_itself = self._budget.part(share)
-        alone = EditTrials(self._policy, [refusal.gang], self._after, key, None, by_itself)
-        if alone.base.placement is not None and self._budget.left < FEWEST_SESSIONS * self._session:
-            return None
-        return JobQuestion(self._policy, trials, refusal, self._classes, alone, proves=self._proves).answer()
+        return EditTrials(self._policy, [gang], self._after, gang.key, None, self._budget.part(work))

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["FEWEST_SESSIONS", "MOST_WORK", "TrialBudget", "session_work"]
 
 #: Work for the advice of one call, whether it is about one pending job or about all of a session: some seconds.
-MOST_WORK = 6_000_000
+MOST_WORK = 12_000_000
 #: Sessions without which a search for edits is not begun; a single job in question always gets as many.
 FEWEST_SESSIONS = 16
 #: Nodes that each gang counts as beyond those of the cluster, because trying a gang on very few nodes takes time, too.

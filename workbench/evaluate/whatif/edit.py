@@ -16,7 +16,7 @@ from workbench.model.gang import Gang, MemberJob, Role
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["CLASSES", "Edit", "EditedSession", "Effect", "every_role", "restarts"]
+__all__ = ["CLASSES", "REPLICATED", "Edit", "EditedSession", "Effect", "every_role", "restarts"]
 
 #: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
 #: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
@@ -67,7 +67,7 @@ class EditedSession(Value):
     def is_sibling(self, key: str) -> bool:
         """Whether a gang, ``namespace/name``, is another replica of the LeaderWorkerSet that the job is one of."""
         of_set, _, number = key.rpartition("-")
-        own = self.gang.kind == _REPLICATED and self.job.rpartition("-")[0] == of_set
+        own = self.gang.kind == REPLICATED and self.job.rpartition("-")[0] == of_set
         return own and number.isdigit() and key != self.job
 
     def with_snapshot(self, snapshot: ClusterSnapshot) -> EditedSession:
@@ -82,7 +82,7 @@ class EditedSession(Value):
 
 
 #: The kind of which each replica is a job, all from one template.
-_REPLICATED = "LeaderWorkerSet"
+REPLICATED = "LeaderWorkerSet"
 
 
 class Edit(ABC):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.whatif.cluster_edits import AwaitTermination, MakeReady, NodesEdit, RemoveTaint, Uncordon
-from workbench.evaluate.whatif.edit import EditedSession
+from workbench.evaluate.whatif.edit import REPLICATED, EditedSession
 from workbench.evaluate.whatif.family import Family, OfNodes, OfQueue, One, Several
 from workbench.evaluate.whatif.job_edits import (
     AllowTier,
@@ -25,7 +25,8 @@ from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWe
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, has_minimum, minimum_name, minimum_of
 from workbench.evaluate.whatif.trials import EditOutcome
 from workbench.model.extras import VolcanoMemory
-from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.kueue_request import KueueRequest
 from workbench.model.labels import CORDON_TAINT, NOT_READY_TAINTS, Taint
 from workbench.model.placement import Placement
 from workbench.model.resources import PODS
@@ -41,6 +42,8 @@ _MOST_WEIGHT = 1_000
 _MOST_VALUES = 8
 #: Stands for a resource that a capability does not name.
 _NO_LIMIT = 1 << 62
+#: Kinds of jobs of which priority and network topology can be changed; of others (`docs/job-kinds.md`) pods alone can.
+_OWN_FIELDS = frozenset({"Job", "HyperJob", "PodGroup", "Deployment", "Gang", "GpuGroup", "Pod"})
 #: Fields of a queue from which its share follows.
 _SHARES: tuple[Literal["guarantee", "deserved"], ...] = ("guarantee", "deserved")
 
@@ -108,6 +111,8 @@ def families(case: EditedSession, others: int) -> list[Family]:
 
 def _tiers(case: EditedSession) -> Iterator[Family]:
     gang, topology = case.gang, case.snapshot.topology
+    if gang.kind not in _OWN_FIELDS:
+        return
     written = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
     limits = [(limit, c) for c in written if (limit := hard_limit(c, topology)) is not None]
     if not limits:
@@ -148,11 +153,18 @@ def _replicas(case: EditedSession) -> Iterator[Family]:
         if size is None and gang.extra(RoleSizes) != RoleSizes():
             continue
         step = 1 if size is None else size.unit
-        wanted = range(role.count - step, 0, -step)
+        wanted = range(role.count - step, _largest_slice(gang, role) - 1, -step)
         sizes = [new for new in wanted if _whole_groups(gang, first + new, role.count - new)]
         edits = tuple(FewerReplicas.of(gang, role, new) for new in sizes)
         if edits:
             yield Several(edits)
+
+
+def _largest_slice(gang: Gang, role: Role) -> int:
+    """Pods of the largest slice of Kueue that the role asks for, which its pods may not be fewer than; at least 1."""
+    request = gang.extra(KueueRequest).of(role.name).topology
+    layers = request.slices if request is not None and not gang.ready else ()
+    return max([1, *(layer.size for layer in layers)])
 
 
 def _whole_groups(gang: Gang, first: int, count: int) -> bool:
@@ -206,7 +218,7 @@ def _priorities(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     above = sorted({one.priority for one in case.gangs if one.key != case.job and one.priority >= gang.priority})
     edits = tuple(RaisePriority(case.job, gang.priority, priority + 1) for priority in above)
-    if edits:
+    if edits and gang.kind in _OWN_FIELDS:
         yield Several(edits)
 
 
@@ -325,8 +337,13 @@ _FAMILIES: tuple[Callable[[EditedSession], Iterable[Family]], ...] = (
 
 
 def _withdrawals(case: EditedSession, most: int) -> list[Family]:
-    rivals = [gang for gang in case.gangs if gang.key != case.job]
+    rivals = [gang for gang in case.gangs if gang.key != case.job and _can_be_withdrawn(gang)]
     rivals.sort(
         key=lambda gang: (gang.queue != case.gang.queue, not gang.extra(VolcanoMemory).inqueue, gang.key.encode())
     )
     return [One(Withdraw(gang.key)) for gang in rivals[:most]]
+
+
+def _can_be_withdrawn(gang: Gang) -> bool:
+    """Whether a job can be taken away as a whole: not if it is one replica of several, or if other pods of it run."""
+    return gang.kind in _OWN_FIELDS or (gang.kind != REPLICATED and not gang.ready)

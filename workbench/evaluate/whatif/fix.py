@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError, named_arguments
@@ -49,16 +49,12 @@ class JobFix:
         In the order of `CLASSES`, then by kind and subject.
     others : tuple of Effect
         What becomes of other jobs, by name.
-    verified : bool
-        Whether the whole session was run. False: the job was tried by itself after its session, because very many jobs
-        are pending; other jobs that would take the room, or wait, are not told.
     rest : {"none", "placed", "pending"}
         The other jobs of the session after the edits: there are none, all are placed, or some wait.
     """
 
     edits: tuple[Edit, ...]
     others: tuple[Effect, ...]
-    verified: bool = True
     rest: Rest = "placed"
 
     @property
@@ -69,13 +65,13 @@ class JobFix:
     @property
     def text(self) -> str:
         """What to do and what it does to other jobs: ``allow tier 2 (no other job waits)``."""
-        return fix_text(self.edits, self.others, self.rest, tried_alone=not self.verified)
+        return fix_text(self.edits, self.others, self.rest)
 
     def to_dict(self) -> dict[str, Any]:
         """The fix as a JSON-ready dict with the keys edits, verified, others and text."""
         return {
             "edits": [edit.to_dict() for edit in self.edits],
-            "verified": self.verified,
+            "verified": True,
             "others": [effect.to_dict() for effect in self.others],
             "text": self.text,
         }
@@ -101,7 +97,7 @@ class FixReport(Value):
     never_as_written : bool
         Whether the job, unchanged, would stay pending even if it had the cluster to itself.
     proved : bool
-        Whether every smaller set of the edits considered was tried.
+        Whether every smaller set of the edits considered was tried in the whole session.
     nearest : NearestMiss, optional
         HyperNode that comes closest to holding the job, if it holds less than the job needs.
     holders : tuple of Holder
@@ -256,9 +252,8 @@ class JobQuestion:
     classes : tuple of str
     alone : EditTrials, optional
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
-        takes long. None: they are looked for in the whole session.
-    proves : bool
-        Whether sets that help the job by itself are run in the whole session before they count.
+        takes long, and those that are found are run in the whole session before they count. None: they are looked for
+        in the whole session.
     """
 
     def __init__(
@@ -268,10 +263,7 @@ class JobQuestion:
         refusal: Refusal,
         classes: tuple[str, ...],
         alone: EditTrials | None = None,
-        *,
-        proves: bool = True,
     ) -> None:
-        self._proves = proves
         self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
         self._rank = {name: i for i, name in enumerate(classes)}
         self._searched = trials if alone is None or alone.base.placement is not None else alone
@@ -289,7 +281,8 @@ class JobQuestion:
         sets = self._sets(_ALTERNATIVES)
         fixes = self._held(sets)
         possible = bool(sets)
-        if not possible and "nodes" in self._classes:
+        # A job that was tried by itself has few sessions, and perhaps none is left.
+        if not possible and "nodes" in self._classes and (self.in_session or not self._trials.tired):
             fixes += [self._fix((edit,)) for edit in new_nodes(self._trials, self._refusal)]
         fixes = sorted({fix.edits: fix for fix in fixes}.values(), key=self._order)
         return self._report(fixes, possible=possible)
@@ -297,23 +290,28 @@ class JobQuestion:
     def _held(self, sets: Sequence[Collection[Edit]]) -> list[JobFix]:
         """Fixes of those sets that place the job in the whole session.
 
-        Of sets found with the job by itself, only the first one and the first one at no cost are kept; they are not
-        run in the session if that would take too long (`_proves`).
+        Of sets found with the job by itself, only the first one and the first one at no cost are kept, as far as the
+        budget allows to run them in the session. There a smaller change may do, because other jobs are placed
+        differently, too.
         """
-        if self._searched is self._trials:
+        if self.in_session:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
-        ordered = sorted(map(self._fix_of_search, sets), key=self._order)
-        if not self._proves:
-            free = [fix for fix in ordered if not fix.costs]
-            return [replace(fix, verified=False) for fix in dict.fromkeys([*ordered[:1], *free[:1]])]
-        for found in ordered:
+        session = self._search.within(self._trials)
+        for found in sorted(map(self._fix_of_search, sets), key=self._order):
+            if self._trials.tired:
+                break
             # A session of many jobs takes long: one fix, and one at no cost.
             if (not fixes or not found.costs) and self._trials.works(found.edits):
-                fixes.append(self._fix(found.edits))
+                fixes.append(self._fix(session.weakened(found.edits)))
                 if not fixes[-1].costs:
                     break
         return fixes
+
+    @property
+    def in_session(self) -> bool:
+        """Whether sets of edits are looked for in the whole session."""
+        return self._searched is self._trials
 
     def _sets(self, most: int) -> list[tuple[Edit, ...]]:
         """Minimal sets of edits: single edits; where none helps, larger sets that avoid dear edits."""
@@ -375,7 +373,8 @@ class JobQuestion:
         named = tuple(dict.fromkeys([*(fixes[0].edits if fixes else ()), *free]))
         idle = idle_text(self._policy, case)
         every = self._rank.keys() >= set(CLASSES) - {"nodes"}
-        never = not possible and every and bool(idle) and self._search.proved
+        proved = self._search.proved and self.in_session
+        never = not possible and every and bool(idle) and proved
         rivals = dict.fromkeys(one.job for fix in fixes[:1] for one in fix.others if one.effect == "waits")
         base = self._trials.base
         # Where another job would take what they leave, they are not what is in the way.
@@ -389,12 +388,12 @@ class JobQuestion:
             rivals=tuple(rivals),
             rivals_alone=alone,
             possible=possible or not every,
-            proved=self._search.proved,
+            proved=proved,
             idle=idle,
         )
         if not possible and not every:
             cause = f"no change of the classes {', '.join(self._classes)} helps: {cause}"
         of_room = not named or any(edit.kind in ROOM_KINDS | {"priority", "wait"} for edit in named)
         held = holders(self._trials.base, self._refusal, nearest if of_room else None, named)
-        key, name, proved = self._refusal.gang.key, self._policy.name, self._search.proved
+        key, name = self._refusal.gang.key, self._policy.name
         return FixReport(key, name, cause, tuple(fixes), never, bool(idle), proved, nearest, held, quoted)

@@ -37,7 +37,7 @@ ROOM_KINDS = frozenset({"tier", "min-available", "replicas", "finish", "add-node
 _QUEUE_CODES = ("queue-limit", "queue-share", "queue-guarantees", "queue-overused", "not-admitted", "queue-waits")
 
 
-def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "placed", *, tried_alone: bool) -> str:
+def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "placed") -> str:
     """What to do, and its effect on other jobs: ``allow tier 2 (no other job waits)``.
 
     Where other jobs wait with and without the fix, none of them ``is affected``; without other jobs nothing is said.
@@ -48,8 +48,6 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
     others : sequence of Effect
     rest : {"none", "placed", "pending"}
         The other jobs of the session after the fix: there are none, all are placed, or some wait.
-    tried_alone : bool
-        The job was tried by itself after its session, so that effects on jobs that wait are unknown.
     """
     done = " and ".join(edit.text for edit in edits)
     said = []
@@ -58,8 +56,6 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
         if jobs:
             verb = text if len(jobs) == 1 else text.replace("waits", "wait").replace("starts", "start")
             said.append(f"then {name_list(jobs)} {verb}")
-    if tried_alone:
-        return f"{done} (tried with this job alone)"
     if said:
         return f"{done} ({'; '.join(said)})"
     if others or rest == "none":

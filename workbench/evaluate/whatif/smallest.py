@@ -11,6 +11,7 @@ Each set is then weakened edit by edit as far as the job is still placed, and ed
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import combinations
 
 from workbench.evaluate.whatif.edit import Edit
@@ -50,6 +51,12 @@ class FixSearch:
         self._of = {family.loosest: family for family in families}
         self._exhaustive = exhaustive
         self.proved = True
+
+    def within(self, trials: EditTrials) -> FixSearch:
+        """This search, with the sets of edits that it has found, in another session with the job."""
+        other = copy(self)
+        other._trials = trials
+        return other
 
     def singles(self, most: int) -> list[tuple[Edit, ...]]:
         """Edits that help alone, weakened; at most `most` of each class."""
@@ -173,6 +180,7 @@ class FixSearch:
             if high < len(milder):
                 kept[i] = milder[high]
             kept[i] = self._shrunk(family, kept[i], others)
+            self._of.setdefault(kept[i], family)
         return self._needed(kept)
 
     def _shrunk(self, family: Family, edit: Edit, others: Sequence[Edit]) -> Edit:
