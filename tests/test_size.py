@@ -8,8 +8,8 @@ from tests.size import sizes
 
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
-    "lines of code": 85_600,
-    "lines of docstrings": 34_100,
+    "lines of code": 86_100,
+    "lines of docstrings": 34_200,
     "files of at most 60 lines": 113,
     "files above 400 lines": 11,
     "files above 600 lines": 0,

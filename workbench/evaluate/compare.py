@@ -235,9 +235,8 @@ def compare(
     snapshot : ClusterSnapshot or Scenario, optional
         Every policy starts from it; nothing changes it. Left out where `gangs` is a scenario.
     policies : sequence of str or Policy
-        Names ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``, policy objects, or functions decorated with
-        `workbench.policy`; ``field`` stands for the twin of each scheduler. By default `USUAL_POLICIES`. Of several
-        with one name, the second is ``NAME (2)``.
+        Names ``NODE[+GPU]``, policy objects, or functions decorated with `workbench.policy`; ``field`` stands for the
+        twin of each scheduler. By default `USUAL_POLICIES`. Of several with one name, the second is ``NAME (2)``.
     progress : bool or callable, optional
         True: show a bar. A function is called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
@@ -245,11 +244,9 @@ def compare(
     most_advised : int
         Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
     communication : CommunicationPlan, optional
-        Adds what the communication of the jobs that it names costs, with interval, to the metrics, and what that rests
-        on to the provenance.
+        Adds the cost of communication of the jobs that it names to the metrics, and its sources to the provenance.
     names : sequence of str, optional
-        What the row of each policy is called, such as those of one policy with several configurations; by default by
-        the policy.
+        What the row of each policy is called, such as its configuration; by default by the policy.
     jobs : int
         Policies that run at a time, each in a process of its own; the result is the same for any number.
     advised : collection of str, optional
