@@ -152,6 +152,8 @@ def cause_text(
     for edit in edits:
         if edit.kind in ROOM_KINDS:
             said = _room(refusal, nearest, base.case)
+        elif isinstance(edit, Withdraw):
+            said = _reserved_text(edit, base, only=len(edits) == 1)
         else:
             said = _of_edit(edit, refusal, base, rivals, rivals_alone)
         found.setdefault(str(said), said)
@@ -212,7 +214,7 @@ def _of_edit(
             said = [reason for reason in refusal.reasons if reason.code in _QUEUE_CODES]
             return said[0] if said else f"the share of queue {edit.queue} is too small"
         case Withdraw():
-            return _reserved_text(edit, base)
+            return _reserved_text(edit, base, only=False)
         case Tolerate() | RemoveTaint():
             n_nodes = _n_tainted(snapshot, edit.taint)
             nodes = counted(n_nodes, "node has", "nodes have")
@@ -274,10 +276,11 @@ def _queue_text(edit: QueueAmounts, gang: Gang, base: EditOutcome) -> str:
     return f"queue {edit.queue}: {'; '.join(parts)}"
 
 
-def _reserved_text(edit: Withdraw, base: EditOutcome) -> str:
+def _reserved_text(edit: Withdraw, base: EditOutcome, *, only: bool) -> str:
+    """What another job has; `only`: whether nothing else is in the way, so that it alone takes what the job needs."""
     other = next(decision for decision in base.decisions if decision.gang.key == edit.job)
     if isinstance(other.result, Placement):
-        return f"{edit.job} comes first and takes what it needs"
+        return f"{edit.job} comes first{' and takes what it needs' if only else ''}"
     resources = other.gang.extra(VolcanoMemory).min_resources or {}
     amounts = [
         f"{amount_text(name, resources[name])} {name}"
