@@ -67,6 +67,43 @@ def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab:
     assert notebook.outside == [] and notebook.complaints == []
 
 
+#: The first answer why a job is pending comes after another result.
+LATE = (
+    CELL
+    + """
+from workbench.widgets.finished_comparison import FinishedComparison
+explain, asked = FinishedComparison.explain, []
+def late(self, row, job):
+    answer = explain(self, row, job)
+    asked.append(job)
+    if len(asked) == 1:
+        comparer.run()
+        comparer.wait()
+    return answer
+FinishedComparison.explain = late
+comparer
+"""
+)
+
+
+def test_a_click_on_a_pending_cell_outlives_the_next_result(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-late", [LATE])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    panel.get_by_role("button", name="Jobs …").click()
+    panel.get_by_label("name", exact=True).fill("too-big-1")
+    panel.get_by_label("pods", exact=True).fill("2")
+    panel.get_by_label("network topology").select_option("hard")
+    panel.get_by_role("button", name="Add job").click()
+    results(panel, 2)
+    panel.locator("td.wb-pending").first.get_by_role("button").press("Enter")
+    results(panel, 3)
+    panel.locator(".wb-fix").get_by_role("list", name="fixes").wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel("len(asked)") >= 2
+    assert notebook.outside == [] and notebook.complaints == []
+
+
 def test_a_dropped_configuration_counts_for_every_policy_that_reads_one(chromium, lab: Server):
     notebook = open_notebook(chromium, lab, "comparer-conf", [CELL])
     notebook.run(0)

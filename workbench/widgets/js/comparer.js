@@ -52,7 +52,7 @@ function render(context) {
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
-  // The policy, by name, and the job that the detail explains.
+  // The policy, by name, and the job that the detail explains or will explain, and whether it is still to be scrolled to.
   let explained = null;
   // What belongs to the last result is greyed as soon as its input has changed.
   const results = h("div", { class: "wb-results" }, table, detail, steps, pictures, legend, charts);
@@ -263,7 +263,7 @@ function render(context) {
     cell.text = text;
     const shown = [...table.querySelectorAll("[data-cause]")].find((one) => one.dataset.cause === `${policy} ${job}`);
     if (shown !== undefined) shown.textContent = text;
-    if (explained !== null && explained.job === job && explained.policy === view.policies[policy].name) explain(policy, job, false);
+    if (explained !== null && explained.job === job && explained.policy === view.policies[policy].name) explain(policy, job, explained.reveal);
   });
   panel.on("job_text", ({ text }) => {
     jobText = text;
@@ -277,7 +277,7 @@ function render(context) {
     const policy = view.policies.findIndex(({ name }) => name === explained.policy);
     const job = view.jobs.find(({ key }) => key === explained.job);
     if (policy < 0 || job === undefined) closeDetail();
-    else if (job.cells[policy].outcome !== "pending") explain(policy, job.key, false);
+    else if (job.cells[policy].outcome !== "pending") explain(policy, job.key, explained.reveal);
     else detail.classList.add("wb-outdated");
   }
 
@@ -479,10 +479,11 @@ function render(context) {
   let tried = null;
 
   async function explain(policy, job, reveal = true) {
-    const asked = view;
+    const asked = view, mine = { policy: view.policies[policy].name, job, reveal };
+    // Known before the answer comes: a result that arrives earlier asks again, so that no click is lost.
+    explained = mine;
     const answer = await attempt("explain", { policy, job });
-    if (answer === undefined || view !== asked) return;
-    explained = { policy: view.policies[policy].name, job };
+    if (answer === undefined || view !== asked || explained !== mine) return;
     const body = h("div", {});
     drawn(body, answer.html);
     const undo = tried === null ? null : h("div", { class: "wb-bar" }, h("span", { class: "wb-quiet" }, `done: ${tried}`),
@@ -494,6 +495,7 @@ function render(context) {
     detail.classList.remove("wb-outdated");
     detail.hidden = false;
     if (reveal) detail.scrollIntoView({ block: "nearest" });
+    mine.reveal = false;
   }
 
   async function applyFix(policy, job, number) {
