@@ -48,8 +48,7 @@ def test_intervals_are_of_one_kind_where_their_states_follow_one_another_alike(s
 
 def test_what_may_change_has_no_lasting_states() -> None:
     idle = frozen([1, 2], (2, 1))
-    assert NodeStates(idle, idle, idle).are_of(idle, idle, idle)
-    assert not NodeStates(idle, idle, idle).are_of(idle, idle, idle.copy())
+    assert all(kept is given for kept, given in zip(NodeStates(idle, idle, idle).arrays, [idle] * 3, strict=True))
     with pytest.raises(InputError, match="used: it may be changed"):
         NodeStates(idle, idle.copy(), idle)
     with pytest.raises(InputError, match="allocatable: wrong shape"):

@@ -6,6 +6,8 @@ the documented order of choice. ``policies`` decide which domains are tried, and
 
 from __future__ import annotations
 
+from operator import is_
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -121,7 +123,7 @@ class DryRuns:
                 if array.shape != idle.shape:
                     raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(idle.shape))
                 check_range(name, array, 0, MAX_QUANTITY)
-        elif not states.are_of(idle, used, allocatable):
+        elif not all(map(is_, states.arrays, (idle, used, allocatable))):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
         check_length("idle", idle, domains.n)
         self._n, self._d = n, domains.d

@@ -27,6 +27,8 @@ class NodeStates:
 
     Attributes
     ----------
+    arrays : tuple of ndarray of shape (n, r), int64
+        The arrays given, by which a kernel recognises them: the same objects, not equal ones.
     state_of : ndarray of shape (n,), int32
         Number of each node's state; states are numbered by their first node.
     first : ndarray of shape (states,), int32
@@ -36,7 +38,7 @@ class NodeStates:
     """
 
     def __init__(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> None:
-        self._arrays = idle, used, allocatable
+        self.arrays = idle, used, allocatable
         for name, array in (("idle", idle), ("used", used), ("allocatable", allocatable)):
             checked = as_array(name, array, np.int64, 2)
             if array.shape != idle.shape:
@@ -44,7 +46,7 @@ class NodeStates:
             if array.flags.writeable:
                 raise InputError("it may be changed", source=name, expected="a read-only array")
             check_range(name, checked, -MAX_QUANTITY if name == "idle" else 0, MAX_QUANTITY)
-        self.state_of, self.first = kernel.states_of_nodes(*map(np.ascontiguousarray, self._arrays))
+        self.state_of, self.first = kernel.states_of_nodes(*map(np.ascontiguousarray, self.arrays))
         # What numpy would make of it at every use.
         self.index = self.state_of.astype(np.int64)
 
@@ -75,13 +77,3 @@ class NodeStates:
         check_range("spans", count, 0, len(self.state_of))
         kind, first = kernel.kinds_of_nodes(np.zeros(len(spans), dtype=np.int32), marks, self.index, begin, count)
         return first, kind
-
-    def are_of(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> bool:
-        """Whether the groups were computed from these very arrays (the same objects, not equal ones).
-
-        Parameters
-        ----------
-        idle, used, allocatable : ndarray of shape (n, r), int64
-        """
-        mine = self._arrays
-        return mine[0] is idle and mine[1] is used and mine[2] is allocatable

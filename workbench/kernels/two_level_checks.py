@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -189,7 +190,7 @@ def checked_nodes(nodes: Nodes, n: int) -> tuple[NDArray[np.int64], NDArray[np.i
     is_table = type(idle) is np.ndarray and idle.ndim == 2
     shape = (n, (idle if is_table else as_array("idle", idle, np.int64, 2)).shape[1])
     if nodes.states is not None:
-        if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
+        if not all(map(is_, nodes.states.arrays, (idle, nodes.used, nodes.allocatable))):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
         if idle.shape == shape:
             return np.ascontiguousarray(idle), np.ascontiguousarray(nodes.used), np.ascontiguousarray(nodes.allocatable)
