@@ -148,7 +148,7 @@ def place(
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=_advice(chosen, scenario, decisions, shown),
+        advice=_advice(chosen, scenario, decisions, shown) if waits else None,
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -194,7 +194,7 @@ class _Found:
     shown: list[Decision]
     metrics: RunMetrics
     switches: tuple[SwitchChange, ...]
-    advice: SessionAdvice
+    advice: SessionAdvice | None
     starts: Mapping[str, EarliestStart]
     orders: Mapping[str, RankOrder]
     explanations: list[Explanation]
@@ -206,7 +206,7 @@ def _tables(found: _Found, more: PlaceExtras, wide: bool) -> list[Any]:
     from workbench.report import tables
 
     parts = tables.session_tables(
-        found.policy.name, found.shown, found.metrics, found.switches, found.advice, wide=wide
+        found.policy.name, found.shown, found.metrics, found.switches, found.advice or {}, wide=wide
     )
     starts = found.starts
     parts += [Text(starts[one.gang.key].text) for one in found.shown if starts and not one.placed]
@@ -240,9 +240,9 @@ def _record(found: _Found, more: PlaceExtras) -> dict[str, Any]:
         policy.parameters,
         found.shown,
         found.metrics,
-        found.advice,
+        found.advice or {},
         group_annotation=written,
-        advice_note=found.advice.note,
+        advice_note="" if found.advice is None else found.advice.note,
     )
     for row in record["jobs"]:
         key = f"{row['namespace']}/{row['name']}"
