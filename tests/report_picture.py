@@ -32,7 +32,7 @@ def _compared() -> wb.Comparison:
 
 
 def shown() -> dict[str, Any]:
-    """What the picture of the README shows."""
+    """The content of the README's picture, as plain values to compare."""
     return numbers_and_pods(_compared())
 
 

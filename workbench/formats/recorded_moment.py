@@ -1,4 +1,4 @@
-"""What recordings of real schedulers have in common: a record, its session and moments, and the manifests of both."""
+"""Records of real schedulers' decisions: the parts that all kinds share (record, session, moments, manifests)."""
 
 from __future__ import annotations
 

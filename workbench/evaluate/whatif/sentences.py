@@ -277,7 +277,7 @@ def _queue_text(edit: QueueAmounts, gang: Gang, base: EditOutcome) -> str:
 
 
 def _reserved_text(edit: Withdraw, base: EditOutcome, *, only: bool) -> str:
-    """What another job has; `only`: whether nothing else is in the way, so that it alone takes what the job needs."""
+    """The words about another job that comes first; `only`: it alone takes what the pending job needs."""
     other = next(decision for decision in base.decisions if decision.gang.key == edit.job)
     if isinstance(other.result, Placement):
         return f"{edit.job} comes first{' and takes what it needs' if only else ''}"

@@ -62,7 +62,7 @@ def _unsupported(path: str, value: str, known: Iterable[str], *, by_schema: bool
 
 
 def _name_faults(data: Mapping[str, Any], key: str, path: str) -> Iterator[Fault]:
-    """What is wrong with the name of another object; an empty one names none."""
+    """Faults of a field that names another object; an empty field names none."""
     name, where = get_text(data, key, path), child(path, key)
     if len(name) > _LONGEST_NAME:
         yield Fault(where, f"{where}: Too long: may not be more than {_LONGEST_NAME} bytes", by_schema=True)
