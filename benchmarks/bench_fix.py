@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from measure import microseconds, row
 
-from workbench.evaluate.whatif.fix import advise_session, fix_report
+from workbench.evaluate.whatif.advice import advise_session
+from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot

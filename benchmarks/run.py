@@ -34,6 +34,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from workbench.formats.whole_file import write_whole
@@ -128,13 +129,19 @@ def name_of(path: Path) -> str:
     return path.stem.removeprefix("bench_")
 
 
-def rows_of(path: Path, full: bool = False) -> Iterator[Row]:
-    """The rows of one benchmark file, with `full` its slow ones too; raises ValueError for a row with other keys."""
+def module_of(path: Path) -> ModuleType:
+    """The loaded module of one benchmark file."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses look their module up by name
     spec.loader.exec_module(module)
+    return module
+
+
+def rows_of(path: Path, full: bool = False) -> Iterator[Row]:
+    """The rows of one benchmark file, with `full` its slow ones too; raises ValueError for a row with other keys."""
+    module = module_of(path)
     slow = getattr(module, "slow_rows", tuple) if full else tuple
     for row in chain(module.rows(), slow()):
         if row.keys() != KEYS:
