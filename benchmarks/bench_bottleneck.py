@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import networkx as nx
 import numpy as np
@@ -141,7 +141,7 @@ def bulk_means(solver: BottleneckSolver, asked: list[tuple[int, int]], batches: 
     return times
 
 
-def baselines(weight: NDArray[np.float64], n: int) -> list[tuple[str, float]]:
+def baselines(weight: NDArray[np.float64], n: int) -> Sequence[tuple[str, float | None]]:
     """Name and microseconds of each baseline for one query on an idle machine of n GPUs, if it takes about a second at
     most.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from measure import microseconds, row
@@ -89,7 +90,9 @@ def objects() -> ClusterObjects:
     return cluster
 
 
-def _add_hypernode(cluster: ClusterObjects, name: str, tier: int, kind: str, exact: list[str]) -> None:
+def _add_hypernode(
+    cluster: ClusterObjects, name: str, tier: int, kind: Literal["Node", "HyperNode"], exact: list[str]
+) -> None:
     members = tuple(Member(kind, Selector(exact=each)) for each in exact)
     cluster.hypernodes[name] = HyperNode(Metadata(name), tier, "", members)
 

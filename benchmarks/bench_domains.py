@@ -125,13 +125,15 @@ def heap(n: int, pods: int) -> object:
     return queue
 
 
-def dry_runs(n: int, weights: ScoreWeights, shapes: Sequence[NDArray[np.int64]], **scores: TopologyScores) -> DryRuns:
+def dry_runs(
+    n: int, weights: ScoreWeights, shapes: Sequence[NDArray[np.int64]], scores: TopologyScores | None = None
+) -> DryRuns:
     total, used = machines(n)
     _, leaf, spans = tree(n)
     start = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0], dtype=np.int64)])
     members = np.concatenate([np.arange(low, high, dtype=np.int32) for low, high in spans])
     rank = np.arange(n, dtype=np.int32)
-    runs = DryRuns(total - used, used, total, DomainNodes(rank, leaf, start, members), weights=weights, **scores)
+    runs = DryRuns(total - used, used, total, DomainNodes(rank, leaf, start, members), weights=weights, scores=scores)
     for request in shapes:
         runs.add_shape(request)
     return runs

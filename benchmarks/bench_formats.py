@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 import yaml
 from measure import row
 
-from workbench.formats.fabric.registry import FORMATS, FabricFormat
+from workbench.formats.fabric.base import FabricFormat
+from workbench.formats.fabric.registry import FORMATS
 from workbench.formats.fabric.writing import node_manifests
 from workbench.formats.load import load
 from workbench.formats.write_manifests import to_yaml
@@ -63,7 +64,7 @@ def rows() -> Iterator[dict[str, Any]]:
             path.write_text(text, encoding="utf-8")
             asked = entry.name if entry.detect is None and entry.read is not None else None
             yield _reading(entry, path, text, asked)
-            writing = [_cpu_us(lambda entry=entry: entry.write(snapshot)) for _ in range(REPEATS)]  # type: ignore[misc]
+            writing = [_cpu_us(lambda entry=entry: entry.write(snapshot)) for _ in range(REPEATS)]
             yield row(f"write {entry.name}", f"{N_NODES} nodes", writing, "none", None, None, "CPU time")
 
 

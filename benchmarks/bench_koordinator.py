@@ -102,8 +102,8 @@ def rows() -> Iterator[dict[str, object]]:
     yield row("koordinator-gpu", size, ours, "every set, plain Python", float(plain.min()), None, "same answer")
     large = cluster(LARGE_NODES)
     for pods, goal in LARGE_PODS.items():
-        first_fit = microseconds(lambda n=pods: answer("gang", n, large), 5)  # type: ignore[misc]
-        ours = microseconds(lambda n=pods: answer("koordinator-gpu", n, large), 5)  # type: ignore[misc]
+        first_fit = microseconds(lambda n=pods: answer("gang", n, large), 5)
+        ours = microseconds(lambda n=pods: answer("koordinator-gpu", n, large), 5)
         nodes = [len(np.unique(answer(name, pods, large).node)) for name in ("koordinator-gpu", "gang")]
         note = f"{nodes[0]} nodes, first fit {nodes[1]}"
         size = f"{pods} pods of {GPUS_PER_POD} GPUs on {LARGE_NODES:,} busy nodes"

@@ -106,6 +106,6 @@ def rows() -> Iterator[dict[str, object]]:
     note = "the real kube-scheduler: 2.7 s of CPU"
     yield row("kube-default", size, ours, "", None, GOAL_US, note)
     for name, rules in RULES.items():
-        ours = microseconds(lambda rules=rules: answer(gang(PODS_WITH_RULES, rules), large), 20)  # type: ignore[misc]
+        ours = microseconds(lambda rules=rules: answer(gang(PODS_WITH_RULES, rules), large), 20)
         size = f"{PODS_WITH_RULES} pods, {name}, on {LARGE_NODES:,} busy nodes"
         yield row("kube-default", size, ours, "", None, None, "pod after pod")

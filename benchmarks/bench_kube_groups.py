@@ -65,7 +65,7 @@ def rows() -> Iterator[dict[str, object]]:
     # What making the cluster left behind is not the policy's to clear away.
     gc.collect()
     for key, real in (("rack", "33.4 s"), ("", "2.7 s")):
-        ours = microseconds(lambda key=key: answer(in_rack(LARGE_PODS, key), large, POLICY), 50)  # type: ignore[misc]
+        ours = microseconds(lambda key=key: answer(in_rack(LARGE_PODS, key), large, POLICY), 50)
         where = "in one of 50 racks" if key else "anywhere"
         size = f"{LARGE_PODS} pods of 1 GPU {where}, {LARGE_NODES:,} busy nodes"
         goal = GOAL_US if key else None

@@ -41,7 +41,7 @@ def cluster(busy: bool) -> ClusterSnapshot:
     domains = [(f"b{i}", 2, names[i * block : (i + 1) * block], "") for i in range(BLOCKS)]
     for i in range(RACKS):
         domains.append((f"r{i:02}", 1, names[i * rack : (i + 1) * rack], f"b{i * rack // block}"))
-    chosen = generator.permutation(NODES)[: NODES // 2] if busy else []
+    chosen = generator.permutation(NODES)[: NODES // 2 if busy else 0]
     held = {names[i]: int(generator.integers(1, 9)) for i in chosen}
     used = {name: (0, 0, 0, count) for name, count in held.items()}
     return snapshot(names, domains, used=used, free_gpus={name: 0xFF << count & 0xFF for name, count in held.items()})
@@ -129,10 +129,12 @@ def rows() -> Iterator[dict[str, object]]:
     for name, where in (("idle", cluster(False)), ("half in use", cluster(True))):
         one = plain_python(where, 1)
         result = get_policy("kueue-0.19").place(gang(1, hard), where.ledger())
-        counts = dict(zip(*np.unique(result.node, return_counts=True), strict=True)) if one is not None else None
-        agrees = (one is None) is isinstance(result, Refusal) and one == counts
+        counts = (
+            None if isinstance(result, Refusal) else dict(zip(*np.unique(result.node, return_counts=True), strict=True))
+        )
+        agrees = one == counts
         fault = "" if agrees else "plain Python finds another answer"
-        plain = microseconds(lambda w=where: plain_python(w, 1), 10)  # type: ignore[misc]
+        plain = microseconds(lambda w=where: plain_python(w, 1), 10)
         for what, asked, balanced, slower in (
             ("hard, rack", gang(1, hard), False, float(plain.min())),
             ("hard, block", gang(8, wide), False, None),
@@ -142,7 +144,7 @@ def rows() -> Iterator[dict[str, object]]:
             ("soft, balanced", gang(8, soft), True, None),
         ):
             policy = get_policy("kueue-0.19", balanced=balanced)
-            ours = microseconds(lambda p=policy, a=asked, w=where: p.place(a, w.ledger()), 50)  # type: ignore[misc]
+            ours = microseconds(lambda p=policy, a=asked, w=where: p.place(a, w.ledger()), 50)
             placed = isinstance(policy.place(asked, where.ledger()), Placement)
             size = f"{what}: {PODS} pods on {NODES:,} nodes, {name}"
             baseline = "same rules, plain Python" if slower is not None else ""

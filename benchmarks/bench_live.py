@@ -21,7 +21,8 @@ from typing import Any
 from measure import row
 
 from tests.controlplane.kubeconfigs import kubeconfig
-from tests.controlplane.server import ControlPlane, started, until
+from tests.controlplane.server import ControlPlane, started
+from tests.waiting import until
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.manager import Manager
@@ -158,7 +159,7 @@ def placed(plane: ControlPlane, config: Path) -> dict[str, object]:
     clock = WallClock()
     scheduler = Scheduler(store, clock, EventLog(), get_policy("volcano"), names=("topology-workbench",))
     manager = Manager(store, clock, [[scheduler]])
-    times = []
+    times: list[float] = []
     groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
     pods = "/api/v1/namespaces/default/pods"
     for turn in range(TURNS):

@@ -55,7 +55,7 @@ class Class(NamedTuple):
     """Workloads of one kind: each queue gets one every ``interval_ms``."""
 
     name: str
-    count: int
+    workloads: int
     interval_ms: int
     pods: int
     cpu: int
@@ -82,7 +82,7 @@ def arrivals() -> list[tuple[int, int, int]]:
         (number * kind.interval_ms, queue, position, number)
         for position, kind in enumerate(CLASSES)
         for queue in range(QUEUES)
-        for number in range(kind.count)
+        for number in range(kind.workloads)
     ]
     return [(position, queue, number) for _, queue, position, number in sorted(found)]
 

@@ -12,6 +12,7 @@ from measure import row
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.policies import get_policy
 from workbench.simulate import FaultRates, SimulatedJob, Simulation, draw_breakdowns
+from workbench.simulate.job import Restarts
 from workbench.topology.presets import generate_scenario
 
 JOBS = 5_000
@@ -38,7 +39,11 @@ def rows() -> Iterator[dict[str, object]]:
     snapshot = generate_scenario("balanced", sizes=(20, 10, 5)).snapshot
     jobs = jobs_of(rng)
     breakdowns = draw_breakdowns(snapshot, FaultRates(), 2 * jobs[-1].submitted_s, rng)
-    runs = [("volcano", "best-effort", "job"), ("binpack", "best-effort", "job"), ("volcano", "backfill", "job")]
+    runs: list[tuple[str, str, Restarts]] = [
+        ("volcano", "best-effort", "job"),
+        ("binpack", "best-effort", "job"),
+        ("volcano", "backfill", "job"),
+    ]
     for name, discipline, restarts in [*runs, ("volcano", "best-effort", "pods")]:
         begin = time.perf_counter()
         chosen = [replace(job, restarts=restarts) for job in jobs]

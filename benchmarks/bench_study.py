@@ -85,12 +85,13 @@ def seconds_of(measured: Study, ready: Ready) -> tuple[float, float]:
 
 
 def _warm_up() -> None:
+    from workbench.simulate import get_discipline
     from workbench.study.digest import package_digest
     from workbench.study.work import simulate_case
 
     small = study([0], jobs=20)
     (case,) = small.cases.values()
-    simulate_case(case, get_policy("volcano"), "best-effort", 0, package_digest())
+    simulate_case(case, get_policy("volcano"), get_discipline("best-effort"), 0, package_digest())
 
 
 def measured(runs: int, rounds: int) -> dict[str, object]:

@@ -99,7 +99,7 @@ def rows() -> Iterator[dict[str, object]]:
         def rolled_back() -> None:
             kept.rollback(0)
 
-        plain = microseconds(lambda n=n_pods: plain_python(snapshot, n), 10)  # type: ignore[misc]
+        plain = microseconds(lambda n=n_pods: plain_python(snapshot, n), 10)
         for way, call in zip(GOALS_US, (afresh, objects, in_session), strict=True):
             undo = rolled_back if call is in_session else None
             microseconds(call, 1, undo)

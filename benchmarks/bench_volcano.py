@@ -439,7 +439,8 @@ def topology_of(made: Cluster) -> Topology:
 
 def gang_of(ask: Ask) -> Gang:
     """The gang of arrays `ask` as a `Gang`: role i has the pods of shape i, sub-group after sub-group."""
-    roles, following = [], []
+    roles: list[Role] = []
+    following: list[int] = []
     for i, (shape, count) in enumerate(zip(ask.shapes, ask.job.left.tolist(), strict=True)):
         following.append(sum(role.count for role in roles))
         roles.append(Role(f"r{i}", count, amounts(shape.request), (int(shape.request[2]),)))
@@ -507,7 +508,8 @@ def cell(
         asks.append((ask, made.nodes))
         times.append(searched)
         whole.append(placed)
-    naive_us, until, cut = [], time.perf_counter() + BASELINE_S, ""
+    naive_us: list[float] = []
+    until, cut = time.perf_counter() + BASELINE_S, ""
     for i, ((ask, nodes), answer) in enumerate(zip(asks, answers, strict=True)):
         made.nodes = nodes
         begin = time.perf_counter()

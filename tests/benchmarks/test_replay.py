@@ -30,7 +30,7 @@ def test_the_workloads_are_those_of_the_generator(bench):
     counts = {"small": 0, "medium": 0, "large": 0}
     for kind in bench.CLASSES:
         size, _, _ = kind.name.partition("-")
-        counts[size] += kind.count
+        counts[size] += kind.workloads
         assert kind.pods * kind.cpu == {"small": 1000, "medium": 5000, "large": 20_000}[size]
     assert counts == {"small": 350, "medium": 100, "large": 50}
     assert bench.CPUS == 61_440_000
