@@ -9,11 +9,13 @@ says; tests that need it ask for `public_data` and are skipped without it.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +23,20 @@ import pytest
 from hypothesis import settings
 
 import tests.profiles  # noqa: F401  (registers them)
+from tests.spread import say_less, scheduler
 
 # Before numpy is imported: tests are spread over the cores already, and threads of one small fit would only spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-#: Folders whose tests share a server.
-_LOTS = ("tests/browser/", "tests/controlplane/")
-
-#: Folders whose tests take so long that each is handed out alone.
-_ALONE = ("tests/notebooks/",)
-
-#: Tests of a file that are handed out together: they share what the file prepares, and a message each way serves all.
-_TOGETHER = 8
+#: Seconds after which a test that stands still ends its process, having shown where each thread is.
+_STANDS_STILL_S = 900
+#: Seconds that may pass until the clock of the next test is set: to set it anew costs as much as a small test.
+_CLOCK_S = 30
 
 #: Modules that keep what is registered while the program runs.
 _REGISTRIES = ("workbench.policies.registry", "workbench.simulate.disciplines", "workbench.evaluate.metric_table")
+
+_STDERR, _CLOCK = pytest.StashKey[int](), pytest.StashKey[float]()
 
 PUBLIC_DATA = Path(os.environ.get("WORKBENCH_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -44,6 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load the profile before tests are imported: a decorator of theirs reads it then."""
     usual = "quick" if "not slow" in config.option.markexpr else "full"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+    config.stash[_STDERR] = os.dup(2)
+    if hasattr(config, "workerinput"):
+        say_less(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the clock of the last test."""
+    faulthandler.cancel_dump_traceback_later()
+    os.close(config.stash[_STDERR])
 
 
 def pytest_collection() -> None:
@@ -62,8 +72,16 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """Nothing that a test registers outlives it: a later one would find a policy, a discipline or a metric too many."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Nothing that a test registers outlives it: a later one would find a policy, a discipline or a metric too many.
+
+    A test that stands still shows where each thread is and fails, instead of holding up the run until somebody ends it.
+    pytest's own ``faulthandler_timeout`` starts and ends a thread for each test.
+    """
+    now = time.monotonic()
+    if now >= item.config.stash.get(_CLOCK, now):
+        faulthandler.dump_traceback_later(_STANDS_STILL_S, exit=True, file=item.config.stash[_STDERR])
+        item.config.stash[_CLOCK] = now + _CLOCK_S
     tables = [vars(sys.modules[name])["_registered"] for name in _REGISTRIES if name in sys.modules]
     kept = [dict(table) for table in tables]
     result = yield
@@ -76,52 +94,8 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """How tests are spread over processes; ``--dist`` with another word than ``load`` overrules it.
-
-    The quick set is cut into one run of files per process, and a process that is done takes tests over from another:
-    what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, a few tests of
-    a file are handed out at a time, but for those of the browser, which share one browser and one JupyterLab and so are
-    one lot, and those of the control plane, which share one API server. Large lots come first.
-    """
-    if config.getoption("dist") != "load":
-        return None
-    if "not browser" in config.option.markexpr:
-        from xdist.scheduler import WorkStealingScheduling
-
-        return WorkStealingScheduling(config, log)
-    from xdist.scheduler import LoadScopeScheduling
-
-    class OneServerEach(LoadScopeScheduling):
-        lots: dict[str, str] = {}
-
-        # xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
-        def _split_scope(self, nodeid: str) -> str:
-            if not self.lots:
-                self.lots = lots_of(self.collection)
-            return self.lots[nodeid]
-
-    return OneServerEach(config, log)
-
-
-def lots_of(names: Sequence[str]) -> dict[str, str]:
-    """The lot of each test: tests of one lot run in one process, one after the other.
-
-    Parameters
-    ----------
-    names
-        Names of all tests, in the order in which they were collected.
-    """
-    lots: dict[str, str] = {}
-    counted: dict[str, int] = {}
-    for name in names:
-        file = name.partition("::")[0]
-        number = counted[file] = counted.get(file, -1) + 1
-        if name.startswith(_ALONE):
-            lots[name] = name
-        else:
-            shared = (lot for lot in _LOTS if name.startswith(lot))
-            lots[name] = next(shared, f"{file} {number // _TOGETHER}")
-    return lots
+    """How tests are spread over processes."""
+    return scheduler(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -6,15 +6,18 @@ one of the profiles before any test is imported.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import settings
 
 # Deadlines would assert on a wall clock. 100 is Hypothesis's own number of examples.
 settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
-settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=3)
 settings.register_profile("explore", settings.get_profile("full"), derandomize=False)
+
+T = TypeVar("T")
 
 
 def max_examples(number: int, **more: Any) -> settings:
@@ -23,15 +26,34 @@ def max_examples(number: int, **more: Any) -> settings:
     Parameters
     ----------
     number : int
-        Of the profiles that draw all; another profile draws its share, but never fewer than three nor more than
+        Of the profiles that draw all; another profile draws its share, but never fewer than two nor more than
         thrice what it draws of a property that asks for nothing.
     more
         Further settings as Hypothesis names them.
     """
     usual = settings.default.max_examples
     if usual < 100:
-        number = max(min(number * usual // 100, 3 * usual), min(number, 3))
+        number = max(min(number * usual // 100, 3 * usual), min(number, 2))
     return settings(max_examples=number, **more)
+
+
+def whole_run() -> bool:
+    """Whether a run tries all that there is to try; the quick set tries less."""
+    return settings.default.max_examples >= 100
+
+
+def a_few(values: Sequence[T], number: int) -> Sequence[T]:
+    """All values of a loop, as a run with the slow tests tries them; the quick set tries some, evenly spread.
+
+    Parameters
+    ----------
+    values : sequence
+    number : int
+        How many the quick set tries.
+    """
+    if whole_run():
+        return values
+    return [values[i * len(values) // number] for i in range(number)] if number < len(values) else values
 
 
 def blocks(number: int) -> list[Any]:

@@ -79,8 +79,8 @@ def in_another_process() -> Iterator[Callable[..., Any]]:
         yield ask
 
 
-#: The quick set takes three policies that keep much, and the newest protocol; `make test` takes all of them.
-QUICK = ("volcano-1.15", "koordinator-network", "allocate+gpu-bottleneck")
+#: The quick set takes two policies that keep much, and the newest protocol; `make test` takes all of them.
+QUICK = ("volcano-1.15", "koordinator-network")
 EACH_POLICY = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES]
 )
@@ -105,6 +105,7 @@ def test_every_exported_value_is_among_the_examples() -> None:
     assert missing == [], "give tests/survival.py an example of each"
 
 
+@pytest.mark.slow
 def test_whatever_has_derived_parts_or_arrays_says_what_a_copy_keeps() -> None:
     # A policy is no value: it may remember what it worked out, and nobody else has its arrays. The parts of a
     # simulation are copied with it.
@@ -251,6 +252,7 @@ def test_an_error_comes_back_from_another_process(in_another_process: Callable[.
         in_another_process(_refuse)
 
 
+@pytest.mark.slow
 def test_values_are_frozen_and_what_changes_is_a_working_object() -> None:
     for each in examples():
         if isinstance(each, Value):

@@ -15,7 +15,7 @@ from tests.conformance.runners import AREAS
 HERE = Path(__file__).parent
 COMMITTED = HERE / "cases"
 #: Of the recorded cases, the quick set has each one of so many.
-QUICK_SHARE = 5
+QUICK_SHARE = 10
 EXPECTED_FAILURES = HERE / "expected_failures.toml"
 
 
@@ -50,7 +50,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _parameter(item: Item, expectations: Expectations, slow: bool) -> object:
     marks: list[pytest.MarkDecorator] = [pytest.mark.slow] if slow else []
     if (item.area, item.op) in ORACLE_ROWS:
-        marks.append(pytest.mark.oracle)
+        # The quick set tests the product, and these rows test an oracle of ours.
+        marks = [pytest.mark.oracle, pytest.mark.slow]
     expected = expectations.of(item.id)
     if item.skip:
         marks.append(pytest.mark.skip(reason=item.skip))

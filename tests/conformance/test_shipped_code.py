@@ -75,6 +75,7 @@ def test_the_walk_saw_runners_helpers_oracles_and_shipped_code():
     assert "workbench:_HOME" not in shipped()
 
 
+@pytest.mark.slow
 def test_a_runner_that_calls_a_rule_of_nobody_is_accused():
     file = ROOT / "tests" / "conformance" / "runners" / "gpu.py"
     taken = sorted({name for _, name in called_by(file)})

@@ -119,7 +119,7 @@ class FailingPolicy(type(get_policy("binpack"))):
         raise ValueError("never")
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("jobs", [1, 2, *(pytest.param(jobs, marks=pytest.mark.slow) for jobs in (3, 8))])
 def test_a_comparison_is_equal_for_any_number_of_jobs(jobs):
     scenario = wb.generate_scenario("fleet", sizes=(4, 4, 4, 2), pending=8, queues=3, busy=30)
     policies = ["volcano-1.15", "gang", "volcano-1.13", "spread", "volcano+gpu-bottleneck", FailingPolicy()]

@@ -19,7 +19,8 @@ GPUS = 64
 
 @cache
 def jobs_of(n: int) -> list[SimulatedJob]:
-    return [SimulatedJob(gang_of(f"j{i}", 1 + i % 2, 4), 5.0, 3600.0) for i in range(n)]
+    kinds = [SimulatedJob(gang_of(f"{pods} pods", pods, 4), 5.0, 3600.0) for pods in (1, 2)]
+    return [kinds[i % 2] for i in range(n)]
 
 
 @pytest.mark.parametrize("kind", ARRIVALS)

@@ -25,8 +25,14 @@ def jobs_of(path: Path) -> tuple[list[SimulatedJob], dict]:
 EVERY_POLICY = [info.name for info in list_policies() if info.kind != "gpu"]
 
 
-@pytest.mark.parametrize("policy", EVERY_POLICY)
-@pytest.mark.parametrize("discipline", ["fifo", "backfill", "best-effort"])
+@pytest.mark.parametrize(
+    ("discipline", "policy"),
+    [
+        pytest.param(discipline, policy, marks=() if discipline == "fifo" or policy == "binpack" else pytest.mark.slow)
+        for discipline in ("fifo", "backfill", "best-effort")
+        for policy in EVERY_POLICY
+    ],
+)
 def test_the_gang_burst_packs_nine_full_waves(public_data: Path, policy: str, discipline: str) -> None:
     jobs, _ = jobs_of(public_data / "knavigator" / "gang-run-test.yaml")
     snapshot = generate_scenario("balanced", sizes=(8, 4)).snapshot

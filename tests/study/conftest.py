@@ -7,18 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import whole_run
 from tests.study.small import small_study
 from workbench.policies import registry
 from workbench.study import Study
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope=lambda fixture_name, config: "session" if whole_run() else "module")
 def address() -> Iterator[str]:
-    """Address of a scheduler on loopback with one worker process of one thread."""
+    """Address of a scheduler on loopback with one worker of one thread, in the quick set without a process of its own.
+
+    Without a process, it ends with the tests of a file: its threads would take time from all that follow.
+    """
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        n_workers=1,
+        threads_per_worker=1,
+        processes=whole_run(),
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -64,9 +64,7 @@ def test_a_workbench_of_a_slow_file_begins_empty_and_tells_its_progress(gate, sa
     bench.end()
 
 
-def test_drawing_a_file_is_part_of_reading_it_and_is_told(monkeypatch, said, patient):
-    monkeypatch.setattr(loading, "_PROMPT_S", 0.0)
-    monkeypatch.setattr(loading, "_PAUSE_S", 0)
+def test_drawing_a_file_is_part_of_reading_it_and_is_told(gate, monkeypatch, said):
     drawn = []
     first = begun_drawing.draft_of
 
@@ -76,6 +74,7 @@ def test_drawing_a_file_is_part_of_reading_it_and_is_told(monkeypatch, said, pat
 
     monkeypatch.setattr(begun_drawing, "draft_of", draft_of)
     bench = Workbench("datasets/demo", ["gang"])
+    gate.set()
     wait_for(said, "loaded")
     assert drawn[0] is threading.current_thread()  # the empty drawing that is shown meanwhile
     assert len(drawn) == 2 and drawn[1] is not threading.current_thread()

@@ -231,7 +231,7 @@ def test_each_of_very_many_jobs_has_a_fix_that_holds_in_the_whole_session(scenar
         assert report.fixes and all(placed(policy, loaded, report.job, fix.edits) for fix in report.fixes)
 
 
-@pytest.mark.parametrize(("pending", "sessions"), [(12, 40), (20, 40), (12, 1)])
+@pytest.mark.parametrize(("pending", "sessions"), [(12, 40), pytest.param(20, 40, marks=pytest.mark.slow), (12, 1)])
 def test_no_fix_is_shown_that_was_not_run_in_the_whole_session(pending: int, sessions: int, monkeypatch) -> None:
     """Jobs of a busy fleet whose queues are full: what helps a job by itself, another job would take."""
     fleet = workbench.generate_scenario("fleet", sizes="4,2,2", busy=70, pending=pending)
@@ -330,25 +330,25 @@ def test_never_is_said_only_where_an_empty_cluster_refuses_too(proved: bool, idl
 
 def test_jobs_beyond_the_budget_of_a_session_are_counted_in_a_note(scenario, monkeypatch) -> None:
     """With a tiny budget, the first jobs get their reports and the note counts the others."""
-    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(20)))
+    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(12)))
     policy = get_policy("volcano-1.13")
     decisions = policy.schedule(loaded.gangs, loaded.snapshot)
     monkeypatch.setattr(advice, "MOST_WORK", 3 * session_work(1, loaded.snapshot.n_nodes))
     monkeypatch.setattr(advice, "FEWEST_SESSIONS", 0)
     steps: list[tuple[int, int, str]] = []
     found = advise_session(policy, decisions, loaded.snapshot, progress=lambda *step: steps.append(step))
-    assert 0 < len(found) < 20 and found.left_out == 20 - len(found)
-    assert found.note.startswith(f"advice left out for {20 - len(found)} jobs: ")
-    assert steps[0] == (0, 20, "default/j00") and len(steps) == 20
+    assert 0 < len(found) < 12 and found.left_out == 12 - len(found)
+    assert found.note.startswith(f"advice left out for {12 - len(found)} jobs: ")
+    assert steps[0] == (0, 12, "default/j00") and len(steps) == 12
     monkeypatch.undo()
     assert not advise_session(policy, decisions, loaded.snapshot).note
 
 
 def test_the_work_of_advice_has_one_limit_for_a_session_of_many_jobs(scenario, monkeypatch) -> None:
-    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(30)))
+    loaded = scenario(*(job_yaml(f"j{i:02}", 3, highest_tier=1) for i in range(12)))
     policy = get_policy("volcano-1.13")
     decisions = policy.schedule(loaded.gangs, loaded.snapshot)
-    limit = 40 * session_work(len(loaded.gangs), loaded.snapshot.n_nodes)
+    limit = 10 * session_work(len(loaded.gangs), loaded.snapshot.n_nodes)
     monkeypatch.setattr(advice, "MOST_WORK", limit)
     done: list[int] = []
     run = EditTrials._run

@@ -34,15 +34,19 @@ def check(kind: str, seed: int) -> int:
     return seen
 
 
+#: Clusters of the quick set, in each of which a job waits; `make test` looks at sixty of each kind.
+QUICK = {kind: (1, 3) if kind in ("kueue", "koordinator") else (0, 2) for kind in KINDS} | {"queues": (5,)}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_about_a_cluster_of_the_field_is_true(kind: str) -> None:
-    assert sum(check(kind, seed) for seed in range(6))
+    assert sum(check(kind, seed) for seed in QUICK[kind])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_about_many_clusters_of_the_field_is_true(kind: str) -> None:
-    assert sum(check(kind, seed) for seed in range(6, 60))
+    assert sum(check(kind, seed) for seed in range(60) if seed not in QUICK[kind])
 
 
 @pytest.mark.parametrize(("kind", "seed", "policy"), [("fleet", 23, "kube-default"), ("kube", 13, "volcano-1.15")])

@@ -22,6 +22,13 @@ CASES: list[Json] = json.loads((FOLDER / "cases.json").read_text("utf-8"))
 BY_ID = {case["id"]: case for case in CASES}
 
 
+#: Of the cases, the quick set asks about each one of so many.
+QUICK_SHARE = 4
+SHARED = [
+    pytest.param(name, marks=() if number % QUICK_SHARE == 0 else pytest.mark.slow) for number, name in enumerate(BY_ID)
+]
+
+
 @cache
 def load(name: str) -> Case:
     """The case as the oracle takes it; the job is pending."""
@@ -64,7 +71,7 @@ def test_the_oracle_agrees_with_the_expectation(name: str) -> None:
         assert any({edit["kind"] for edit in one} <= kinds for one in sets), (sets, kinds)
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@pytest.mark.parametrize("name", SHARED)
 def test_the_product_answers(name: str) -> None:
     case, expected = load(name), BY_ID[name]
     report = answer(name)
@@ -74,7 +81,7 @@ def test_the_product_answers(name: str) -> None:
         assert {edit["kind"] for edit in report["fixes"][0]["edits"]} <= set(expected["kinds"])
 
 
-@pytest.mark.parametrize("name", BY_ID)
+@pytest.mark.parametrize("name", SHARED)
 def test_the_headline_names_what_is_in_the_way(name: str) -> None:
     expected, report = BY_ID[name], answer(name)
     missing = [word for word in expected["words"] if word not in report["headline"]]
