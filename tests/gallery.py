@@ -1,6 +1,7 @@
 """Pictures of the README and docs/gallery.md: ``PYTHONPATH=. python -m tests.gallery [NAME ...]`` takes them.
 
-Those of the gallery are taken in the real JupyterLab, ``comparison`` of the README from a report.
+Those of the gallery are taken in the real JupyterLab, ``comparison`` of the README from a report; ``fleets`` and
+``placement-share`` are drawn from kept numbers (`tests.drawings`), without a browser.
 
 One picture per widget, size and theme, as ``docs/images/gallery/<widget>-<size>-<theme>.png``; a NAME such as
 ``editor-1000`` takes those alone, and ``keep`` takes none but keeps what they show (`tests.gallery_record`).
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests import gallery_record, report_picture
+from tests import drawings, gallery_record, report_picture
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, open_notebook, start_lab
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.browser.lab import Server
 
-IMAGES = ROOT / "docs" / "images" / "gallery"
+IMAGES = drawings.IMAGES / "gallery"
 THEMES = ("light", "dark")
 
 #: Nodes per HyperNode of tier 1, HyperNodes per HyperNode above, and so on.
@@ -150,6 +151,11 @@ def main(names: list[str]) -> int:
     """Take the pictures; 0, or 1 where there is no browser."""
     if names == ["keep"]:
         gallery_record.keep({f"{w}-{size}": digest(w, size) for w, (sizes, _) in WIDGETS.items() for size in sizes})
+        return 0
+    drawn = [name for name in drawings.DRAWINGS if not names or name.removesuffix(".svg") in names]
+    for name in drawn:
+        drawings.draw(name)
+    if names and len(names) == len(drawn):
         return 0
     if reason := missing():
         print(f"{reason}; no picture was taken", file=sys.stderr)

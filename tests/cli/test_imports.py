@@ -21,6 +21,10 @@ NOT_FOR_PLACE = (
     *("workbench.policies.switch_affinity", "workbench.policies.gpu_sharing", "workbench.policies.baselines"),
     *("workbench.policies.volcano.v1_13", "workbench.policies.hyper_job", "workbench.policies.gpu.mapa"),
     *("workbench.formats.matrices", "workbench.formats.fabric.registry", "workbench.formats.nccl_topo"),
+    *("workbench.objects.kueue.queues", "workbench.objects.kueue.workload", "workbench.model.kueue_queues"),
+    *("workbench.objects.kube_groups", "workbench.objects.level_topology", "workbench.objects.event"),
+    *("workbench.objects.job_set", "workbench.objects.ray_cluster", "workbench.jobs.owned.ray_cluster"),
+    *("workbench.jobs.lifecycle.observed", "workbench.formats.printouts", "workbench.topology.generate"),
     *("workbench.cli.compare", "workbench.cli.simulate", "workbench.cli.live", "workbench.cli.study"),
 )
 
@@ -40,7 +44,7 @@ def among(modules: set[str], unwanted: tuple[str, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("policy", ["volcano", "volcano-1.15+gpu-bottleneck"])
-def test_place_imports_its_own_policy_alone(policy: str) -> None:
+def test_place_imports_its_own_policy_and_kinds_alone(policy: str) -> None:
     found = imported("place", str(DEMO), "--policy", policy)
     assert "workbench.policies.volcano.v1_15.policy" in found
     assert among(found, NOT_FOR_PLACE) == []

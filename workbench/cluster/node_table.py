@@ -24,7 +24,6 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.topology.build import build_topology
-from workbench.topology.generate import NodeShape
 
 __all__ = ["Matrices", "NodeTable", "read_nodes", "with_nodes"]
 
@@ -287,6 +286,8 @@ def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice])
 
     A notice about the assumption is appended to `gaps`.
     """
+    from workbench.topology.generate import NodeShape
+
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:

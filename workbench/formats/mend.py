@@ -16,8 +16,8 @@ from workbench.formats.manifests import Document
 from workbench.formats.mend_names import child_paths, name_of, names_in, with_name_of_parent
 from workbench.model.notice import Notice, texts_of
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
-from workbench.objects.kubeflow_job import KUBEFLOW_KINDS
 from workbench.objects.metadata import is_stored
+from workbench.objects.top_owner import KUBEFLOW_KINDS
 
 __all__ = ["mended", "mended_documents", "with_readable_head"]
 

@@ -6,8 +6,6 @@ import re
 from operator import and_
 from typing import Any
 
-from workbench.formats.printouts import known_printout
-
 __all__ = ["describe_content", "describe_document"]
 
 #: Top-level keys that tell a document, in this order; what it is, and what takes it.
@@ -73,6 +71,8 @@ def _for(what: str, taker: str) -> tuple[str, str]:
 
 
 def _as_printout(content: bytes) -> tuple[str, str] | None:
+    from workbench.formats.printouts import known_printout
+
     found = known_printout(content.decode("utf-8-sig", "replace"))
     return None if found is None else (found.what, found.instead)
 

@@ -9,15 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.model.kueue import PodSet, TopologyAssignment
 from workbench.model.kueue_names import INDEX_OFFSET, POD_SET_LABEL, TOPOLOGY_GATE, WORKLOAD
-from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload
 from workbench.model.labels import HOSTNAME_LABEL, Requirement
 from workbench.objects.kinds import ClusterObjects
-from workbench.objects.kueue.workload import KueueWorkload
 from workbench.objects.pod import Pod
+
+if TYPE_CHECKING:
+    from workbench.model.kueue import PodSet, TopologyAssignment
+    from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload
 
 __all__ = ["domains_of_gated_pods", "ungated"]
 
@@ -38,6 +40,10 @@ def ungated(cluster: ClusterObjects) -> ClusterObjects:
             key = f"Workload {pod.metadata.namespace}/{pod.metadata.annotations[WORKLOAD]}"
             if key in cluster.requests:
                 waiting.setdefault(key, []).append(pod)
+    if not waiting:
+        return cluster
+    from workbench.objects.kueue.workload import KueueWorkload
+
     changed: dict[str, Pod] = {}
     for key, pods in waiting.items():
         workload = cluster.requests[key]

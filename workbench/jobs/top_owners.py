@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from workbench.objects.kubeflow_job import KUBEFLOW_KINDS
 from workbench.objects.metadata import Metadata, Owner
-from workbench.objects.top_owner import TopOwner
+from workbench.objects.top_owner import KUBEFLOW_KINDS, TopOwner
 
 __all__ = [
     "GROUP_INDEX_LABEL",

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from workbench.model.deferred import DeferredModule
 from workbench.model.extras import Extra
 from workbench.model.kueue import Flavor, PreferredTerm, TopologyRequest
-from workbench.model.kueue_queues import ClusterQueue, Cohort, QueuedWorkload
 from workbench.model.notice import Notice
+
+if TYPE_CHECKING:
+    from workbench.model import kueue_queues
+else:
+    kueue_queues = DeferredModule("workbench.model.kueue_queues")
 
 __all__ = ["KueueObjects", "KueueRequest", "KueueRole"]
 
@@ -83,11 +89,11 @@ class KueueObjects(Extra):
 
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     flavors: tuple[Flavor, ...] = ()
-    cluster_queues: tuple[ClusterQueue, ...] = ()
+    cluster_queues: tuple[kueue_queues.ClusterQueue, ...] = ()
     local_queues: Mapping[str, str] = field(default_factory=dict)
-    cohorts: tuple[Cohort, ...] = ()
+    cohorts: tuple[kueue_queues.Cohort, ...] = ()
     provisioning: tuple[str, ...] = ()
-    workloads: tuple[QueuedWorkload, ...] = ()
+    workloads: tuple[kueue_queues.QueuedWorkload, ...] = ()
     checks: tuple[str, ...] = ()
 
     @cached_property

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CapacityError, InputError
+from workbench.model.deferred import Deferred
 from workbench.model.extras import Extra
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
@@ -19,29 +20,12 @@ from workbench.objects.cluster_part import ClusterPart, extras_of_parts
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
-from workbench.objects.event import Event, read_event
 from workbench.objects.fields import wrong
 from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
 from workbench.objects.kube_group_fields import kube_group_notes
-from workbench.objects.kube_groups import read_composite_pod_group, read_kube_pod_group, read_kube_workload
-from workbench.objects.kueue.queues import (
-    TopologyPart,
-    read_admission_check,
-    read_cluster_queue,
-    read_cohort,
-    read_local_queue,
-    read_resource_flavor,
-)
-from workbench.objects.kueue.workload import read_workload_object
-from workbench.objects.level_topology import (
-    LevelTopology,
-    read_cluster_network_topology,
-    read_kai_topology,
-    read_kueue_topology,
-)
 from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
@@ -50,6 +34,11 @@ from workbench.objects.top_owner import TopOwner
 from workbench.objects.top_owner_kinds import TOP_OWNERS
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
+
+if TYPE_CHECKING:
+    from workbench.objects.event import Event
+    from workbench.objects.kueue.queues import TopologyPart
+    from workbench.objects.level_topology import LevelTopology
 
 __all__ = ["MOST_OBJECTS", "ClusterObjects", "kind_label", "meant_kind"]
 
@@ -197,34 +186,53 @@ def _owner_of(group: PodGroup) -> str:
 #: Fields of `ClusterObjects` that hold objects of several kinds.
 _SEVERAL_KINDS = ("requests", "cluster_parts")
 
+#: The field and the reader of each kind; readers of kinds that few inputs have are imported when an object comes.
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     ("", "Node"): ("nodes", read_node),
     ("", "Pod"): ("pods", read_pod),
-    ("", "Event"): ("events", read_event),
+    ("", "Event"): ("events", Deferred("workbench.objects.event:read_event")),
     ("topology.volcano.sh", "HyperNode"): ("hypernodes", read_hypernode),
     ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
     ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),
     **{(group, "PodGroup"): ("pod_groups", read_koordinator_pod_group) for group in KOORDINATOR_GROUPS},
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
-    ("scheduling.k8s.io", "PodGroup"): ("pod_groups", read_kube_pod_group),
-    ("scheduling.k8s.io", "CompositePodGroup"): ("requests", read_composite_pod_group),
-    ("scheduling.k8s.io", "Workload"): ("requests", read_kube_workload),
+    ("scheduling.k8s.io", "PodGroup"): ("pod_groups", Deferred("workbench.objects.kube_groups:read_kube_pod_group")),
+    ("scheduling.k8s.io", "CompositePodGroup"): (
+        "requests",
+        Deferred("workbench.objects.kube_groups:read_composite_pod_group"),
+    ),
+    ("scheduling.k8s.io", "Workload"): ("requests", Deferred("workbench.objects.kube_groups:read_kube_workload")),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
     (GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("apps", "StatefulSet"): ("deployments", read_deployment),
     **{names: ("top_owners", read) for names, read in TOP_OWNERS.items()},
-    ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
-    ("kueue.x-k8s.io", "ResourceFlavor"): ("cluster_parts", read_resource_flavor),
-    ("kueue.x-k8s.io", "ClusterQueue"): ("cluster_parts", read_cluster_queue),
-    ("kueue.x-k8s.io", "LocalQueue"): ("cluster_parts", read_local_queue),
-    ("kueue.x-k8s.io", "Cohort"): ("cluster_parts", read_cohort),
-    ("kueue.x-k8s.io", "AdmissionCheck"): ("cluster_parts", read_admission_check),
-    ("kueue.x-k8s.io", "Workload"): ("requests", read_workload_object),
-    ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),
-    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),
+    ("kueue.x-k8s.io", "Topology"): (
+        "level_topologies",
+        Deferred("workbench.objects.level_topology:read_kueue_topology"),
+    ),
+    ("kueue.x-k8s.io", "ResourceFlavor"): (
+        "cluster_parts",
+        Deferred("workbench.objects.kueue.queues:read_resource_flavor"),
+    ),
+    ("kueue.x-k8s.io", "ClusterQueue"): (
+        "cluster_parts",
+        Deferred("workbench.objects.kueue.queues:read_cluster_queue"),
+    ),
+    ("kueue.x-k8s.io", "LocalQueue"): ("cluster_parts", Deferred("workbench.objects.kueue.queues:read_local_queue")),
+    ("kueue.x-k8s.io", "Cohort"): ("cluster_parts", Deferred("workbench.objects.kueue.queues:read_cohort")),
+    ("kueue.x-k8s.io", "AdmissionCheck"): (
+        "cluster_parts",
+        Deferred("workbench.objects.kueue.queues:read_admission_check"),
+    ),
+    ("kueue.x-k8s.io", "Workload"): ("requests", Deferred("workbench.objects.kueue.workload:read_workload_object")),
+    ("kai.scheduler", "Topology"): ("level_topologies", Deferred("workbench.objects.level_topology:read_kai_topology")),
+    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (
+        "level_topologies",
+        Deferred("workbench.objects.level_topology:read_cluster_network_topology"),
+    ),
 }
 
 # ConfigMaps are told apart by their names only; those with a name for each node, by its beginning.
@@ -247,6 +255,8 @@ _ALIKE = 0.8
 
 
 def _topology_part(topology: LevelTopology) -> TopologyPart:
+    from workbench.objects.kueue.queues import TopologyPart
+
     hosts = (HOSTNAME_LABEL,) if topology.down_to_hosts else ()
     return TopologyPart(topology.metadata, (*(level.name for level in topology.levels), *hosts))
 

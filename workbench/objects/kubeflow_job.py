@@ -11,6 +11,7 @@ from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_text, shown, wrong
 from workbench.objects.pod import PodTemplate
 from workbench.objects.top_owner import (
+    KUBEFLOW_KINDS,
     OwnedPods,
     TopOwner,
     check_total,
@@ -20,18 +21,8 @@ from workbench.objects.top_owner import (
     read_role_template,
 )
 
-__all__ = ["KUBEFLOW_KINDS", "KubeflowJob", "ReplicaSpec", "read_kubeflow_job"]
+__all__ = ["KubeflowJob", "ReplicaSpec", "read_kubeflow_job"]
 
-#: Kinds with the field that holds their replicas.
-KUBEFLOW_KINDS: Mapping[str, str] = {
-    "JAXJob": "jaxReplicaSpecs",
-    "MPIJob": "mpiReplicaSpecs",
-    "MXJob": "mxReplicaSpecs",
-    "PaddleJob": "paddleReplicaSpecs",
-    "PyTorchJob": "pytorchReplicaSpecs",
-    "TFJob": "tfReplicaSpecs",
-    "XGBoostJob": "xgbReplicaSpecs",
-}
 #: Types of replicas that come first, in lower case; the others follow by name.
 _FIRST = ("launcher", "scheduler", "chief", "master", "ps", "server", "worker", "evaluator")
 

@@ -16,6 +16,7 @@ from workbench.objects.metadata import Metadata, read_metadata, read_status_cond
 from workbench.objects.pod import PodTemplate, read_template
 
 __all__ = [
+    "KUBEFLOW_KINDS",
     "KUEUE_QUEUE_LABEL",
     "OwnedPods",
     "TopOwner",
@@ -26,6 +27,16 @@ __all__ = [
     "read_role_template",
 ]
 
+#: Kinds of Kubeflow with the field that holds their replicas.
+KUBEFLOW_KINDS: Mapping[str, str] = {
+    "JAXJob": "jaxReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+    "MXJob": "mxReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
 #: Label of an object that waits until Kueue admits it: its LocalQueue.
 KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.objects.batch_job import read_batch_job
-from workbench.objects.job_set import read_job_set
-from workbench.objects.kubeflow_job import KUBEFLOW_KINDS, read_kubeflow_job
-from workbench.objects.leader_worker_set import read_leader_worker_set
-from workbench.objects.ray_cluster import read_ray_cluster, read_ray_job
-from workbench.objects.top_owner import TopOwner
+from workbench.model.deferred import Deferred
+from workbench.objects.top_owner import KUBEFLOW_KINDS, TopOwner
 
 __all__ = ["TOP_OWNERS", "top_kind", "top_owner_reader"]
 
 _Read = Callable[[Mapping[str, Any]], TopOwner]
 
 TOP_OWNERS: Mapping[tuple[str, str], _Read] = {
-    ("batch", "Job"): read_batch_job,
-    ("jobset.x-k8s.io", "JobSet"): read_job_set,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): read_leader_worker_set,
-    ("ray.io", "RayCluster"): read_ray_cluster,
-    ("ray.io", "RayJob"): read_ray_job,
-    **{("kubeflow.org", kind): read_kubeflow_job for kind in KUBEFLOW_KINDS},
+    ("batch", "Job"): Deferred("workbench.objects.batch_job:read_batch_job"),
+    ("jobset.x-k8s.io", "JobSet"): Deferred("workbench.objects.job_set:read_job_set"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): Deferred(
+        "workbench.objects.leader_worker_set:read_leader_worker_set"
+    ),
+    ("ray.io", "RayCluster"): Deferred("workbench.objects.ray_cluster:read_ray_cluster"),
+    ("ray.io", "RayJob"): Deferred("workbench.objects.ray_cluster:read_ray_job"),
+    **{("kubeflow.org", kind): Deferred("workbench.objects.kubeflow_job:read_kubeflow_job") for kind in KUBEFLOW_KINDS},
 }
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
-from workbench.formats.printouts import known_printout
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
@@ -201,6 +200,8 @@ def _detect(text: str, source: str) -> FabricFormat | None:
 
 def _of_another(text: str, source: str, wanted: FabricFormat) -> InputError | None:
     """The error for a text that another program printed, and that the format named by ``--from`` cannot be."""
+    from workbench.formats.printouts import known_printout
+
     found = known_printout(text)
     if found is None:
         return None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from workbench.jobs.lifecycle.observed import PodState
 from workbench.jobs.task_pods import pod_names
 from workbench.objects.job import Job, Task
 from workbench.objects.lifecycle_policy import DependsOn
+
+if TYPE_CHECKING:
+    from workbench.jobs.lifecycle.observed import PodState
 
 __all__ = ["is_met", "is_ready", "may_start"]
 
