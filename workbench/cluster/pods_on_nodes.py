@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -63,10 +64,11 @@ class PodsOnNodes:
         self.index = RunningIndex.read(())
         self.doubts = Doubts()
         self._nodes: dict[str, _OnNode] = {}
-        # Three lists with one entry per pod, in the order of the first.
+        # Four lists with one entry per pod, in the order of the first; the last holds the node's index.
         self._places: list[_Place] = []
         self._holding: list[tuple[Pod, str]] = []
         self._running: list[RunningPod] = []
+        self._at = array("q")
         # Pods of `index` that are no longer as they were, and their successors, during an update.
         self._gone: list[RunningPod] = []
         self._new: list[RunningPod] = []
@@ -131,7 +133,7 @@ class PodsOnNodes:
             if key not in after:
                 i = bisect_left(self._places, place)
                 self._gone.append(self._running[i])
-                del self._places[i], self._holding[i], self._running[i]
+                del self._places[i], self._holding[i], self._running[i], self._at[i]
         # In order, so that a first filling appends.
         for place, held in sorted((_place(held[0]), held) for held in after.values()):
             pod = held[0]
@@ -141,6 +143,7 @@ class PodsOnNodes:
             if i == len(self._places) or self._places[i] != place:
                 self._places.insert(i, place)
                 self._running.insert(i, _NOT_ASKED)
+                self._at.insert(i, _NOT_ASKED.node)
                 self._holding.insert(i, held)
             else:
                 self._holding[i] = held
@@ -171,15 +174,17 @@ class PodsOnNodes:
 
     def _follow(self, index: Longs) -> None:
         """Give running pods the new index of their node, int64 by the index that it had."""
-        at = np.array([pod.node for pod in self._running], dtype=np.int64)
+        running = self._running
+        at = np.array(self._at, dtype=np.int64)
         # A pod that this update brings has no node yet.
         target = np.where(at >= 0, index[at], at)
-        moved: dict[int, RunningPod] = {}
-        which = np.flatnonzero(target != at)
-        for i, node in zip(which.tolist(), target[which].tolist(), strict=True):
-            pod = self._running[i]
-            self._running[i] = moved[id(pod)] = pod.on(node)
-        self.index = self.index.moved(moved)
+        which = np.flatnonzero(target != at).tolist()
+        before = [running[i] for i in which]
+        after = list(map(RunningPod.on, before, target[which].tolist()))
+        for i, pod in zip(which, after, strict=True):
+            running[i] = pod
+        self._at = array("q", target.tobytes())
+        self.index = self.index.moved(dict(zip(map(id, before), after, strict=True)))
 
     def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
         node = self._nodes.get(name)
@@ -202,7 +207,7 @@ class PodsOnNodes:
             i = bisect_left(self._places, place)
             before = self._running[i]
             if before != pod:
-                self._running[i] = pod
+                self._running[i], self._at[i] = pod, pod.node
                 self._new.append(pod)
                 if before is not _NOT_ASKED:
                     self._gone.append(before)
