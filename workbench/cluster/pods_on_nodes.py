@@ -32,7 +32,6 @@ class _OnNode:
     """The pods on one node and the values derived from them; the node itself may be missing from the cluster."""
 
     pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
-    used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     free: int = 0
     doubts: Doubts = field(default_factory=Doubts)
 
@@ -69,6 +68,8 @@ class PodsOnNodes:
         self._holding: list[tuple[Pod, str]] = []
         self._running: list[RunningPod] = []
         self._at = array("q")
+        # Places of the pods that an update brings or changes, during this update.
+        self._moved: set[_Place] = set()
         # Pods of `index` that are no longer as they were, and their successors, during an update.
         self._gone: list[RunningPod] = []
         self._new: list[RunningPod] = []
@@ -107,17 +108,19 @@ class PodsOnNodes:
         self._write(touched, table)
         self.running, self.holding = tuple(self._running), tuple(self._holding)
         self.index = self.index.changed(self._gone, self._new)
-        self._gone, self._new = [], []
+        self._gone, self._new, self._moved = [], [], set()
 
     def _write(self, names: Iterable[str], table: NodeTable) -> None:
         """Write the rows of the given nodes, as far as the cluster has them, into `used` and `gpu_free`."""
         rows = [(index, self._nodes.get(name)) for name in names if (index := table.index.get(name, -1)) >= 0]
         if not rows:
             return
-        # All at once: a call of numpy per node would be most of the time where nodes are renumbered.
-        nothing = np.zeros(self.used.shape[1], dtype=np.int64)
+        # All at once: calls of numpy for each node would be most of the time.
         where = [index for index, _ in rows]
-        self.used[where] = [nothing if node is None else node.used for _, node in rows]
+        held = [(index, pod.spec.requests) for index, node in rows if node for pod, _ in node.pods.values()]
+        self.used[where] = 0
+        requests, _ = request_rows(table.columns, [requests for _, requests in held])
+        np.add.at(self.used, [index for index, _ in held], requests)
         words = gpu_words([table.total[index] if node is None else node.free for index, node in rows])
         self.gpu_free[where] = 0
         self.gpu_free[where, : words.shape[1]] = words
@@ -139,6 +142,7 @@ class PodsOnNodes:
             pod = held[0]
             touched.add(pod.spec.node_name)
             self._nodes.setdefault(pod.spec.node_name, _OnNode()).pods[place] = held
+            self._moved.add(place)
             i = bisect_left(self._places, place)
             if i == len(self._places) or self._places[i] != place:
                 self._places.insert(i, place)
@@ -199,14 +203,14 @@ class PodsOnNodes:
         index = table.index.get(name, -1)
         known = {name: index} if index >= 0 else {}
         masks = {index: table.total[index]} if index >= 0 else {}
-        running, free, node.doubts = deal_gpus(held, known, masks, queues, labels)
+        at = [bisect_left(self._places, place) for place in places]
+        asked = [None if place in self._moved else self._running[i] for place, i in zip(places, at, strict=True)]
+        running, free, node.doubts = deal_gpus(held, known, masks, queues, labels, asked)
         self.doubts += node.doubts
         node.free = free.get(index, 0)
-        node.used = request_rows(table.columns, [pod.spec.requests for pod, _ in held])[0].sum(axis=0)
-        for place, pod in zip(places, running, strict=True):
-            i = bisect_left(self._places, place)
+        for i, pod in zip(at, running, strict=True):
             before = self._running[i]
-            if before != pod:
+            if before is not pod and before != pod:
                 self._running[i], self._at[i] = pod, pod.node
                 self._new.append(pod)
                 if before is not _NOT_ASKED:
