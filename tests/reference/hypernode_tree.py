@@ -18,7 +18,6 @@ from typing import TypeVar
 from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex, Selector, resolve_selector
-from workbench.topology.members import child_names
 
 K = TypeVar("K")
 
@@ -208,7 +207,7 @@ class HyperNodeTree:
             _leave(self._claimers, child, name)
         for selector in _searching(known):
             _leave(self._by_selector, selector, name)
-        entry.children = child_names(entry.hypernode) if entry.hypernode else []
+        entry.children = list(entry.hypernode.children) if entry.hypernode else []
         for child in entry.children:
             self._claimers.setdefault(child, set()).add(name)
         for selector in _searching(entry.hypernode):

@@ -7,7 +7,7 @@ import pytest
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.metadata import Metadata
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector
-from workbench.topology.members import child_names, node_count, resolve_members
+from workbench.topology.members import node_count, resolve_members
 
 NODES = {"node1": {"zone": "east"}, "node2": {}, "node3": {}, "node4": {"zone": "west"}, "master": {}}
 INDEX = NameIndex(list(NODES), list(NODES.values()))
@@ -33,7 +33,7 @@ def test_each_name_once_unknown_nodes_apart_children_by_exact_name_only():
     nodes, unknown, children = resolve_members(found, INDEX)
     assert [INDEX.names[i] for i in nodes] == ["node1", "node2"]
     assert unknown == ["gone"]
-    assert children == child_names(found) == ["s0"]
+    assert children == list(found.children) == ["s0"]
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,11 @@ def take_out_faulty_npus(
     has one set of GPUs for all jobs.
     """
     found: Counter[str] = Counter()
+    infos = cluster.device_infos
     for i, node in enumerate(nodes):
-        info = cluster.device_infos.get(node.name)
-        if info is None and not node.npu_names:
+        if not node.npu_names and (not infos or node.name not in infos):
             continue
+        info = infos.get(node.name)
         if node.name not in cluster.devices:
             rows[i] = max(rows[i], node.n_gpus_built_in)
         faulty = faulty_npus(node.npu_names, info.names if info else {}, rows[i])

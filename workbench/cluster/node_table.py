@@ -241,8 +241,8 @@ def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
     return frozenset(
         requirement.key
         for hypernode in cluster.hypernodes.values()
-        for member in hypernode.members
-        for requirement in member.selector.labels or ()
+        for selector in hypernode.node_selectors
+        for requirement in selector.labels or ()
     )
 
 
@@ -251,12 +251,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
     A notice about the missing Nodes is appended to `gaps`.
     """
-    names = {
-        member.selector.exact
-        for hypernode in cluster.hypernodes.values()
-        for member in hypernode.members
-        if member.type == "Node" and member.selector.exact
-    }
+    names = {name for hypernode in cluster.hypernodes.values() for name in hypernode.node_names if name}
     if names:
         gaps.append(
             Notice(
@@ -269,10 +264,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
         )
     else:
         gaps.append(Notice("no-nodes", "no Node in the input"))
-    selecting = sum(
-        any(member.type == "Node" and member.selector.exact is None for member in hypernode.members)
-        for hypernode in cluster.hypernodes.values()
-    )
+    selecting = sum(bool(hypernode.node_selectors) for hypernode in cluster.hypernodes.values())
     if selecting:
         one = "HyperNode selects nodes by pattern or label: without a Node it holds none"
         several = "HyperNodes select nodes by pattern or label: without a Node they hold none"
@@ -306,22 +298,25 @@ def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice])
 
 
 def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[Notice]) -> Longs:
-    offered = [node.allocatable for node in nodes]
-    allocatable = np.empty((len(nodes), len(columns)), dtype=np.int64)
-    for i, name in enumerate(columns):
-        allocatable[:, i] = [amounts.get(name, 0) for amounts in offered]
+    # Nodes that offer the same were mostly read into one mapping.
+    by_id = {id(node.allocatable): node.allocatable for node in nodes}
+    number = {each: i for i, each in enumerate(by_id)}
+    of = np.array([number[id(node.allocatable)] for node in nodes], dtype=np.intp)
+    offered = by_id.values()
+    rows = np.array([[amounts.get(name, 0) for name in columns] for amounts in offered], dtype=np.int64)
+    rows = rows.reshape(len(by_id), len(columns))
     without_pods = np.array([PODS not in amounts for amounts in offered], dtype=np.bool_)
-    allocatable[without_pods, columns.index(PODS)] = UNLIMITED
-    if unlimited := int(without_pods.sum()):
+    rows[without_pods, columns.index(PODS)] = UNLIMITED
+    if unlimited := int(without_pods[of].sum()):
         several = "nodes do not say how many pods they take"
         text = f"{counted(unlimited, 'node does not say how many pods it takes', several)}: no limit"
         gaps.append(Notice("no-pod-limit", text, numbers={"count": unlimited}))
-    empty = sum(not amounts for amounts in offered)
-    if empty:
+    nothing = np.array([not amounts for amounts in offered], dtype=np.bool_)
+    if empty := int(nothing[of].sum()):
         one = "node reports neither allocatable nor capacity: it offers nothing"
         several = "nodes report neither allocatable nor capacity: they offer nothing"
         gaps.append(Notice("no-resources", counted(empty, one, several), numbers={"count": empty}))
-    return allocatable
+    return rows[of]
 
 
 def _gpu_masks(

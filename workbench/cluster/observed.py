@@ -131,7 +131,7 @@ def _unadmitted(
     free = [unselected(pod, workloads) for pod in pods]
     free = [replace(pod, gates=(), gated=False) if set(pod.gates) == {TOPOLOGY_GATE} else pod for pod in free]
     after: list[_Touched] = [*free, *(without_admission(one) for one in workloads)]
-    return before, [replace(one, value=value) for one, value in zip(before, after, strict=True)]
+    return before, _instead(before, after)
 
 
 def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[ObjectChange], list[ObjectChange]]:
@@ -150,7 +150,7 @@ def _off(state: ClusterState, pods: list[Pod], owners: set[str]) -> tuple[list[O
         if free != stored:
             before.append(_present(state.objects, stored))
             bare.append(free)
-    return before, [replace(one, value=value) for one, value in zip(before, bare, strict=True)]
+    return before, _instead(before, bare)
 
 
 def _undecided(group: PodGroup) -> PodGroup:
@@ -169,3 +169,9 @@ def _present(objects: ClusterObjects, value: _Touched) -> ObjectChange:
     kind = value.kind if isinstance(value, KueueWorkload) else type(value).__name__
     name = f"{kind} {value.metadata.key}"
     return added(value, objects.refused.get(name, ""), objects.notes.get(name, ()))
+
+
+def _instead(present: Sequence[ObjectChange], values: Sequence[_Touched]) -> list[ObjectChange]:
+    """The changes of `present` with other objects."""
+    pairs = zip(present, values, strict=True)
+    return [ObjectChange(one.kind, one.key, value, one.refused, one.notes) for one, value in pairs]

@@ -14,6 +14,7 @@ from workbench.objects.pod import Pod
 
 __all__ = ["Owners", "Unit", "deployments_in"]
 
+_NONE = Mentions()
 #: Begins the names of Deployments and StatefulSets in `Unit.objects`.
 _DEPLOYMENT = "Deployment "
 
@@ -67,7 +68,8 @@ class Owners:
         self._jobs_of_groups: dict[str, str] = {}
         # PodGroups of Koordinator, whose pods are theirs only while they exist.
         self._koordinator: set[str] = set()
-        self._mentions: dict[str, Mentions] = {}
+        #: What each pod names as its owner, by the pod's key.
+        self.mentions: dict[str, Mentions] = {}
         self._jobs_named: dict[str, tuple[str, ...]] = {}
         # By the key of what is mentioned, whatever its kind.
         self._pods_mentioning: dict[str, dict[str, None]] = {}
@@ -195,15 +197,19 @@ class Owners:
     def _place_pod(self, key: str) -> set[str]:
         pod = self._cluster.pods.get(key)
         before, after = self._unit_of_pod.pop(key, ""), ""
-        _forget(self._pods_mentioning, _names(self._mentions.pop(key, Mentions())), key)
-        if before:
-            del self.units[before].pods[key]
-        if pod is not None:
-            mentions = self._mentions[key] = mentions_of(pod)
+        known, mentions = self.mentions.pop(key, _NONE), _NONE if pod is None else mentions_of(pod)
+        if mentions != known:
+            _forget(self._pods_mentioning, _names(known), key)
             for name in _names(mentions):
                 self._pods_mentioning.setdefault(name, {})[key] = None
+        if pod is not None:
+            self.mentions[key] = mentions
             after = self._unit_of_pod[key] = self._unit_of(key, pod, mentions)
-            self.units.setdefault(after, Unit()).pods[key] = None
+        if before != after:
+            if before:
+                del self.units[before].pods[key]
+            if after:
+                self.units.setdefault(after, Unit()).pods[key] = None
         return {unit for unit in (before, after) if unit}
 
     def _unit_of(self, key: str, pod: Pod, mentions: Mentions) -> str:

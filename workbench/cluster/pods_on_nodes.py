@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +32,6 @@ class _OnNode:
     """The pods on one node and the values derived from them; the node itself may be missing from the cluster."""
 
     pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
-    used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     free: int = 0
     doubts: Doubts = field(default_factory=Doubts)
 
@@ -63,10 +63,13 @@ class PodsOnNodes:
         self.index = RunningIndex.read(())
         self.doubts = Doubts()
         self._nodes: dict[str, _OnNode] = {}
-        # Three lists with one entry per pod, in the order of the first.
+        # Four lists with one entry per pod, in the order of the first; the last holds the node's index.
         self._places: list[_Place] = []
         self._holding: list[tuple[Pod, str]] = []
         self._running: list[RunningPod] = []
+        self._at = array("q")
+        # Places of the pods that an update brings or changes, during this update.
+        self._moved: set[_Place] = set()
         # Pods of `index` that are no longer as they were, and their successors, during an update.
         self._gone: list[RunningPod] = []
         self._new: list[RunningPod] = []
@@ -105,17 +108,19 @@ class PodsOnNodes:
         self._write(touched, table)
         self.running, self.holding = tuple(self._running), tuple(self._holding)
         self.index = self.index.changed(self._gone, self._new)
-        self._gone, self._new = [], []
+        self._gone, self._new, self._moved = [], [], set()
 
     def _write(self, names: Iterable[str], table: NodeTable) -> None:
         """Write the rows of the given nodes, as far as the cluster has them, into `used` and `gpu_free`."""
         rows = [(index, self._nodes.get(name)) for name in names if (index := table.index.get(name, -1)) >= 0]
         if not rows:
             return
-        # All at once: a call of numpy per node would be most of the time where nodes are renumbered.
-        nothing = np.zeros(self.used.shape[1], dtype=np.int64)
+        # All at once: calls of numpy for each node would be most of the time.
         where = [index for index, _ in rows]
-        self.used[where] = [nothing if node is None else node.used for _, node in rows]
+        held = [(index, pod.spec.requests) for index, node in rows if node for pod, _ in node.pods.values()]
+        self.used[where] = 0
+        requests, _ = request_rows(table.columns, [requests for _, requests in held])
+        np.add.at(self.used, [index for index, _ in held], requests)
         words = gpu_words([table.total[index] if node is None else node.free for index, node in rows])
         self.gpu_free[where] = 0
         self.gpu_free[where, : words.shape[1]] = words
@@ -131,16 +136,18 @@ class PodsOnNodes:
             if key not in after:
                 i = bisect_left(self._places, place)
                 self._gone.append(self._running[i])
-                del self._places[i], self._holding[i], self._running[i]
+                del self._places[i], self._holding[i], self._running[i], self._at[i]
         # In order, so that a first filling appends.
         for place, held in sorted((_place(held[0]), held) for held in after.values()):
             pod = held[0]
             touched.add(pod.spec.node_name)
             self._nodes.setdefault(pod.spec.node_name, _OnNode()).pods[place] = held
+            self._moved.add(place)
             i = bisect_left(self._places, place)
             if i == len(self._places) or self._places[i] != place:
                 self._places.insert(i, place)
                 self._running.insert(i, _NOT_ASKED)
+                self._at.insert(i, _NOT_ASKED.node)
                 self._holding.insert(i, held)
             else:
                 self._holding[i] = held
@@ -171,15 +178,17 @@ class PodsOnNodes:
 
     def _follow(self, index: Longs) -> None:
         """Give running pods the new index of their node, int64 by the index that it had."""
-        at = np.array([pod.node for pod in self._running], dtype=np.int64)
+        running = self._running
+        at = np.array(self._at, dtype=np.int64)
         # A pod that this update brings has no node yet.
         target = np.where(at >= 0, index[at], at)
-        moved: dict[int, RunningPod] = {}
-        which = np.flatnonzero(target != at)
-        for i, node in zip(which.tolist(), target[which].tolist(), strict=True):
-            pod = self._running[i]
-            self._running[i] = moved[id(pod)] = pod.on(node)
-        self.index = self.index.moved(moved)
+        which = np.flatnonzero(target != at).tolist()
+        before = [running[i] for i in which]
+        after = list(map(RunningPod.on, before, target[which].tolist()))
+        for i, pod in zip(which, after, strict=True):
+            running[i] = pod
+        self._at = array("q", target.tobytes())
+        self.index = self.index.moved(dict(zip(map(id, before), after, strict=True)))
 
     def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
         node = self._nodes.get(name)
@@ -194,15 +203,15 @@ class PodsOnNodes:
         index = table.index.get(name, -1)
         known = {name: index} if index >= 0 else {}
         masks = {index: table.total[index]} if index >= 0 else {}
-        running, free, node.doubts = deal_gpus(held, known, masks, queues, labels)
+        at = [bisect_left(self._places, place) for place in places]
+        asked = [None if place in self._moved else self._running[i] for place, i in zip(places, at, strict=True)]
+        running, free, node.doubts = deal_gpus(held, known, masks, queues, labels, asked)
         self.doubts += node.doubts
         node.free = free.get(index, 0)
-        node.used = request_rows(table.columns, [pod.spec.requests for pod, _ in held])[0].sum(axis=0)
-        for place, pod in zip(places, running, strict=True):
-            i = bisect_left(self._places, place)
+        for i, pod in zip(at, running, strict=True):
             before = self._running[i]
-            if before != pod:
-                self._running[i] = pod
+            if before is not pod and before != pod:
+                self._running[i], self._at[i] = pod, pod.node
                 self._new.append(pod)
                 if before is not _NOT_ASKED:
                     self._gone.append(before)

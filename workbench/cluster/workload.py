@@ -11,7 +11,7 @@ from workbench.cluster.owners import Owners, Unit, deployments_in
 from workbench.jobs.gangs import Workload, read_unit
 from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels
-from workbench.jobs.membership import Membership, mentions_of
+from workbench.jobs.membership import Membership
 from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.owned.rules import gang_name_of_pod
 from workbench.jobs.roles import Priorities
@@ -184,15 +184,15 @@ class LiveWorkload:
     def _gang_of(self, pod: Pod) -> str:
         """Key of the gang of a pod of a top owner."""
         owners = self._cluster.top_owners
-        owner = owners[top_owner_of(mentions_of(pod).tops, owners)]
+        owner = owners[top_owner_of(self._owners.mentions[pod.metadata.key].tops, owners)]
         return f"{owner.metadata.namespace}/{gang_name_of_pod(owner, pod)}"
 
     def _named_groups(self, unit: Unit, pods: Mapping[str, Pod]) -> set[str]:
         """PodGroups that pods of top owners name."""
         if not any(name in self._cluster.top_owners for name in unit.objects):
             return set()
-        groups = self._cluster.pod_groups
-        return {key for pod in pods.values() for key in mentions_of(pod).pod_groups if key in groups}
+        groups, mentions = self._cluster.pod_groups, self._owners.mentions
+        return {key for name in pods for key in mentions[name].pod_groups if key in groups}
 
     def _groups_of(self, unit: Unit) -> dict[str, PodGroup]:
         """PodGroups of a unit by key, in the order of the cluster; if two were made for one Job the last counts."""
@@ -214,7 +214,7 @@ class LiveWorkload:
             refused=self._refused_of(key, groups, unit) if cluster.refused else {},
         )
         others = OtherSchedulers(self._any_scheduler)
-        workload = read_unit(part, priorities, others)
+        workload = read_unit(part, priorities, others, self._owners.mentions)
         return _Read(workload, others, {pod.metadata.key: (pod, gang) for pod, gang in workload.holding})
 
     def _workloads_of(self, unit: Unit) -> dict[str, GangRequest]:

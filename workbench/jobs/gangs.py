@@ -10,7 +10,7 @@ from workbench.jobs.hyper_job.gangs import join_hyper_jobs
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.kueue_request import with_kueue_request
 from workbench.jobs.kueue_ungater import ungated
-from workbench.jobs.membership import Membership, sort_pods
+from workbench.jobs.membership import Membership, Mentions, sort_pods
 from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.owned.gang import owned_gangs
 from workbench.jobs.owned.rules import gang_name_of_pod
@@ -82,7 +82,9 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: TakenSchedulers = F
     return replace(read, gangs=gangs, notes=(*others.notes(), *told.left()))
 
 
-def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers) -> Workload:
+def read_unit(
+    cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers, known: Mapping[str, Mentions]
+) -> Workload:
     """Make the gangs and running pods of a part of a cluster, without notices about the cluster as a whole.
 
     Parameters
@@ -93,9 +95,11 @@ def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSche
         The PriorityClasses of the whole cluster.
     others : OtherSchedulers
         Counts the Jobs, Deployments and pods left out because another scheduler places them.
+    known : mapping of str to Mentions
+        As in `sort_pods`.
     """
     cluster = ungated(cluster)
-    return _read(cluster, sort_pods(cluster), priorities, others)
+    return _read(cluster, sort_pods(cluster, known), priorities, others)
 
 
 def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, others: OtherSchedulers) -> Workload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from workbench.jobs.top_owners import owned_role, top_mentions, top_owner_of
 from workbench.model.pod_counts import JOB_LABEL, ROLE_LABEL
@@ -118,7 +119,7 @@ def role_of(pod: Pod) -> str:
     return metadata.labels.get(ROLE_LABEL) or owned_role(metadata.labels) or metadata.annotations.get(ROLE_LABEL, "")
 
 
-def sort_pods(cluster: ClusterObjects) -> Membership:
+def sort_pods(cluster: ClusterObjects, known: Mapping[str, Mentions] = MappingProxyType({})) -> Membership:
     """Assign every pod to its Job, top owner, PodGroup or Deployment; pods that admission refuses are left out.
 
     A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a top owner by the
@@ -126,6 +127,11 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     spec.schedulingGroup or the annotation scheduling.k8s.io/group-name, one of Koordinator by the labels of
     `POD_GROUP_LABELS` or the annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet
     that controls the pod.
+
+    Parameters
+    ----------
+    known : mapping of str to Mentions
+        What `mentions_of` found in pods, by their keys; pods that are missing are read.
     """
     result = Membership()
     jobs_of_groups: dict[str, str] = {}
@@ -138,7 +144,7 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
         pod = cluster.pods[key]
         if f"Pod {key}" in cluster.refused:
             continue
-        kind, owner = mentions_of(pod).owner(cluster, jobs_of_groups)
+        kind, owner = (known.get(key) or mentions_of(pod)).owner(cluster, jobs_of_groups)
         if kind == "Job":
             result.of_job.setdefault(owner, []).append(pod)
         elif kind == "TopOwner":

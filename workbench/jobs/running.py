@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from types import MappingProxyType
 
 from workbench.jobs.job_labels import JobLabels
@@ -128,6 +129,7 @@ def deal_gpus(
     gpu_masks: Mapping[int, int],
     queues: Mapping[str, str],
     labels: Mapping[str, JobLabels],
+    known: Sequence[RunningPod | None] = (),
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
     """Find the running pods of some nodes and the GPUs they leave free, counting every assumption.
 
@@ -137,6 +139,8 @@ def deal_gpus(
         As for `running_pods`. A pod affects only pods on its own node.
     gpu_masks : mapping of int to int
         Healthy GPUs of each node of the pods, by the node's index.
+    known : sequence of RunningPod or None, optional
+        Each pod as it was when it was last asked, if nothing but its node's index and its GPUs may have changed since.
 
     Returns
     -------
@@ -168,7 +172,9 @@ def deal_gpus(
             free[node] &= ~mask
         masks[i] = mask
     running = tuple(
-        RunningPod(
+        before
+        if before is not None and (before.node, before.gpu_mask) == (node, mask)
+        else RunningPod(
             namespace=pod.metadata.namespace,
             name=pod.metadata.name,
             node=node,
@@ -189,7 +195,7 @@ def deal_gpus(
             uid=pod.metadata.uid,
             resource_version=pod.metadata.resource_version,
         )
-        for (pod, gang, node), mask in zip(placed, masks, strict=True)
+        for (pod, gang, node), mask, before in zip(placed, masks, known or repeat(None))
     )
     lost = sum(node < 0 for _, _, node in placed)
     return running, free, Doubts(assumed, short, contradictions, lost)

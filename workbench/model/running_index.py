@@ -100,13 +100,14 @@ class RunningIndex:
 
     def moved(self, moved: Mapping[int, RunningPod]) -> RunningIndex:
         """The index after some of its pods got another node index; `moved` holds their successors by the pods' ids."""
+        ids = moved.keys()
 
         def followed(pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
-            return tuple(map(moved.get, map(id, pods), pods))
+            # By their ids alone: to read a field of every pod would take longer than all the rest.
+            return pods if ids.isdisjoint(map(id, pods)) else tuple(map(moved.get, map(id, pods), pods))
 
-        gangs = {pod.gang for pod in moved.values()}
         return RunningIndex(
-            {key: followed(pods) if key in gangs else pods for key, pods in self.gangs.items()},
+            {key: followed(pods) for key, pods in self.gangs.items()},
             self.queues,
             followed(self.terminating),
             followed(self.assuming),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from workbench.errors import InputError
 from workbench.model.number_text import whole_number
+from workbench.model.value import Value
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, pattern_error, read_label_selector
@@ -24,7 +26,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class HyperNode:
+class HyperNode(Value):
     """A HyperNode as read from a manifest; a smaller tier means closer nodes.
 
     Attributes
@@ -45,6 +47,23 @@ class HyperNode:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @cached_property
+    def node_names(self) -> tuple[str, ...]:
+        """Exact names of nodes among the members, each once."""
+        names = (m.selector.exact for m in self.members if m.type == "Node")
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    @cached_property
+    def node_selectors(self) -> tuple[Selector, ...]:
+        """Selectors of the members that select nodes by pattern or label."""
+        return tuple(m.selector for m in self.members if m.type == "Node" and m.selector.exact is None)
+
+    @cached_property
+    def children(self) -> tuple[str, ...]:
+        """Names of the child HyperNodes, each once; as in Volcano, only members by exact name count."""
+        names = (m.selector.exact for m in self.members if m.type == "HyperNode")
+        return tuple(dict.fromkeys(name for name in names if name))
 
 
 def make_hypernode(

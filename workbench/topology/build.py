@@ -14,7 +14,7 @@ import numpy as np
 from workbench.model.arrays import Ints, distinct
 from workbench.model.name_list import some
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.hypernode import HyperNode
 from workbench.objects.selectors import NameIndex
 from workbench.topology.members import resolve_members
 from workbench.topology.nesting import Nesting
@@ -88,7 +88,8 @@ def resolve_tree(
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels) if index is None else index
-    index.prepare(m.selector.pattern or "" for h in by_name.values() for m in h.members if _by_pattern(m))
+    selectors = (selector for h in by_name.values() for selector in h.node_selectors)
+    index.prepare(selector.pattern for selector in selectors if selector.pattern is not None)
     names = list(node_names)
     extra: dict[str, int] = {}
     problems: list[Problem] = []
@@ -152,10 +153,6 @@ def build_topology(
         nodes = {name: some[some < tree.known] for name, some in tree.nodes.items()}
     specs = [DomainSpec(h.name, h.tier, nodes[h.name], tree.parent.get(h.name, ""), h.tier_name) for h in hypernodes]
     return Topology.build(node_names, specs, tree.problems, tree.ready)
-
-
-def _by_pattern(member: Member) -> bool:
-    return member.type == "Node" and member.selector.exact is None and member.selector.pattern is not None
 
 
 def _parents(

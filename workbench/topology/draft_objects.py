@@ -21,7 +21,7 @@ from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.edit_checks import check_size
 from workbench.topology.generate import Fabric, NodeShape
 from workbench.topology.lint import Subject, apply_edits, edits_by_hypernode, lint
-from workbench.topology.members import child_names, resolve_members
+from workbench.topology.members import resolve_members
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = [
@@ -179,12 +179,11 @@ def _is_exact(read: HyperNode) -> bool:
 
 
 def _selects(read: HyperNode, all_nodes: Callable[[], NameIndex], switches: list[str], nodes: list[str]) -> bool:
-    if sorted(child_names(read)) != sorted(switches):
+    if sorted(read.children) != sorted(switches):
         return False
     if _is_exact(read):
         # a member with an empty name selects nothing
-        named = {m.selector.exact for m in read.members if m.type == "Node" and m.selector.exact}
-        return named == set(nodes)
+        return set(read.node_names) - {""} == set(nodes)
     index = all_nodes()
     positions, unknown, _ = resolve_members(read, index)
     return not unknown and sorted(index.names[position] for position in positions) == sorted(nodes)

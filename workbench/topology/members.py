@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.selectors import NameIndex, Selector, resolve_selector
 
-__all__ = ["child_names", "ignored_members", "node_count", "resolve_members", "selector_text"]
+__all__ = ["ignored_members", "node_count", "resolve_members", "selector_text"]
 
 
 def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
@@ -18,31 +18,17 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
     unknown : list of str
         Exact names of nodes that the index lacks.
     children : list of str
-        Names of the child HyperNodes, as `child_names` returns them.
+        Names of the child HyperNodes (`HyperNode.children`).
     """
-    nodes: dict[int, None] = {}
-    unknown: dict[str, None] = {}
-    for member in hypernode.members:
-        selector = member.selector
-        if member.type == "HyperNode":
-            continue
-        if selector.exact is not None:
-            position = index.position.get(selector.exact)
-            if position is not None:
-                nodes[position] = None
-            elif selector.exact:
-                unknown[selector.exact] = None
-        elif selector.pattern is not None:
+    names, position = hypernode.node_names, index.position
+    nodes = dict.fromkeys(position[name] for name in names if name in position)
+    unknown = [name for name in names if name and name not in position]
+    for selector in hypernode.node_selectors:
+        if selector.pattern is not None:
             nodes.update(dict.fromkeys(index.matching(selector.pattern)))
         elif selector.labels:
             nodes.update(dict.fromkeys(index.holding(selector.labels)))
-    return list(nodes), list(unknown), child_names(hypernode)
-
-
-def child_names(hypernode: HyperNode) -> list[str]:
-    """Names of a HyperNode's child HyperNodes, each once; as in Volcano, only members by exact name count."""
-    names = (m.selector.exact for m in hypernode.members if m.type == "HyperNode")
-    return list(dict.fromkeys(name for name in names if name))
+    return list(nodes), unknown, list(hypernode.children)
 
 
 def ignored_members(hypernode: HyperNode) -> list[int]:

@@ -267,6 +267,9 @@ def _told(
     is_in = meeting_place(topology, places)
     there = _nodes_of_placed(placement, observed)
     could_be_in = None if there is None else meeting_place(topology, there)
+    beyond = 0
+    if is_in is not None and could_be_in is not None and is_in.tier > could_be_in.tier:
+        beyond = pairs_beyond(topology, places, could_be_in.tier)
     tied = recorder.explanation(decision).tied_hypernodes if recorder is not None else ()
     chosen = _chosen(tied, gang, topology, places)
     told = Audit(
@@ -282,7 +285,7 @@ def _told(
         difference="",
         is_in=is_in,
         could_be_in=could_be_in,
-        pairs_beyond=0 if could_be_in is None else pairs_beyond(topology, places, could_be_in.tier),
+        pairs_beyond=beyond,
     )
     told = replace(told, loses=loses if told.could_be_closer else ())
     return replace(told, difference=_difference(told, chosen, equal_places))

@@ -21,7 +21,6 @@ from workbench.formats.fabric.hosts import some
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
-from workbench.topology.members import child_names
 
 __all__ = ["SWITCHES", "group_switches", "group_tree", "switch_ranks", "weak_joins"]
 
@@ -129,7 +128,7 @@ def _cascades(
     top = {h.name: h.name for h in found}
     tier = {h.name: h.tier for h in found}
     for hypernode in reversed(found):
-        top.update((child, top[hypernode.name]) for child in child_names(hypernode))
+        top.update((child, top[hypernode.name]) for child in hypernode.children)
     # Two parts that one cable joins hold that cable in common.
     cables: dict[str, set[str]] = {top[h.name]: set() for h in found}
     for switch, here in place.items():
