@@ -227,7 +227,7 @@ class Placement(Value, Displayed, Tabular):
 
     @property
     def n_placed(self) -> int:
-        return int((self.node >= 0).sum())
+        return int(np.count_nonzero(self.node >= 0))
 
     @property
     def hypernode(self) -> str:

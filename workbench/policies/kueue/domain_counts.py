@@ -139,7 +139,7 @@ def recount(
         level above.
     top : int
     counts : DomainCounts
-        Those of the leaves are read, all others set.
+        Those of the leaves are read, all others set; those of leaders and affinity only where the request has any.
     query : PlacementQuery
         Slices and leaders.
     inner : sequence of int
@@ -149,7 +149,7 @@ def recount(
         first, end = spans[level - top]
         if level < tree.depth - 1:
             size = inner[level + 1] if inner else 1
-            _sum_children(tree, level, first, end, counts, query.leaders, size)
+            _sum_children(tree, level, first, end, counts, query, size)
             above = level < query.slice_level
         else:
             above = False
@@ -164,7 +164,7 @@ def recount(
 
 
 def _sum_children(
-    tree: LevelTree, level: int, first: int, end: int, counts: DomainCounts, leaders: int, inner: int
+    tree: LevelTree, level: int, first: int, end: int, counts: DomainCounts, query: PlacementQuery, inner: int
 ) -> None:
     """Set the counts of the domains `first` to `end` of a level from those of their children."""
     if first == end:
@@ -172,20 +172,27 @@ def _sum_children(
     starts = tree.first_child[level][first : end + 1]
     below, at = slice(starts[0], starts[-1]), starts[:-1] - starts[0]
     here, low = slice(first, end), level + 1
-    can_lead = counts.leaders[low][below] > 0
-    counts.leaders[level][here] = np.maximum.reduceat(counts.leaders[low][below], at)
-    counts.affinity[level][here] = np.add.reduceat(counts.affinity[low][below], at)
+    if query.by_affinity:
+        counts.affinity[level][here] = np.add.reduceat(counts.affinity[low][below], at)
+    if query.leaders:
+        can_lead = counts.leaders[low][below] > 0
+        counts.leaders[level][here] = np.maximum.reduceat(counts.leaders[low][below], at)
     for plain, led, size in (
         (counts.pods, counts.pods_with_leader, inner),
         (counts.slices, counts.slices_with_leader, 1),
     ):
-        without, beside = plain[low][below], led[low][below]
+        without = plain[low][below]
         if size > 1:
-            without, beside = without // size * size, beside // size * size
+            without = without // size * size
         total = np.add.reduceat(without, at)
         plain[level][here] = total
-        lost = without - beside
-        if leaders:
-            lost = np.where(can_lead, lost, _ENDLESS)
+        if not query.leaders:
+            # Then both counts of the leaves are equal.
+            led[level][here] = total
+            continue
+        beside = led[low][below]
+        if size > 1:
+            beside = beside // size * size
+        lost = np.where(can_lead, without - beside, _ENDLESS)
         least = np.minimum.reduceat(lost, at)
         led[level][here] = np.where(least == _ENDLESS, 0, total - least)

@@ -84,6 +84,9 @@ class PlacementSearch:
         self.leader = leader
         self.bound: Path = ()
         self.observer: Observer | None = None
+        # Leaves that have room for no pod, and the column of the resource that each leaf lacks first.
+        self._full: npt.NDArray[np.bool_] | None = None
+        self._limiting: Longs | None = None
 
     def answers(self) -> dict[str, Outcome]:
         """The answer for the workers and the leader, by name; both have the reason of a failure."""
@@ -118,11 +121,12 @@ class PlacementSearch:
         self._tell(query, domains, fit_or_miss)
         if isinstance(fit_or_miss, NoFit):
             topology = self.flavor.topology or ""
+            self._add_full(excluded)
             return no_fit_text(topology, self.leaves.levels, domains, query, fit_or_miss, excluded)
         return domains, descend(domains, query, fit_or_miss)
 
     def count(self, query: PlacementQuery) -> tuple[DomainCounts, Counter[str]]:
-        """What every domain holds, and how many leaves were excluded by which condition."""
+        """What every domain holds, and how many leaves were excluded by which condition but for want of room."""
         tree, usable, excluded = self.leaves.tree, np.ones(self.leaves.count, dtype=np.bool_), Counter[str]()
         if self.conditions is not None:
             tolerations = (*self.workers.tolerations, *self.flavor.tolerations)
@@ -134,10 +138,7 @@ class PlacementSearch:
         counts = DomainCounts.zeros(tree)
         wanted = self._amounts(self.workers)
         fits, limiting = fit_counts(self.free, wanted)
-        full = usable & (fits == 0)
-        if full.any():
-            for column, count in zip(*np.unique(limiting[full], return_counts=True), strict=True):
-                excluded[f'resource "{self._name(int(column))}"'] += int(count)
+        self._full, self._limiting = usable & (fits == 0), limiting
         beside = fits
         if self.leader is not None:
             amounts = self._amounts(self.leader)
@@ -146,12 +147,19 @@ class PlacementSearch:
             taken[list(amounts)] = list(amounts.values())
             beside = np.where(leads, fit_counts(self.free - taken, wanted)[0], fits)
             counts.leaders[-1][:] = leads & usable
-        counts.pods[-1][:] = np.where(usable, fits, 0)
-        counts.pods_with_leader[-1][:] = np.where(usable, beside, 0)
+        np.copyto(counts.pods[-1], fits, where=usable)
+        np.copyto(counts.pods_with_leader[-1], beside, where=usable)
         if query.by_affinity and self.conditions is not None:
             counts.affinity[-1][:] = np.where(usable, self.conditions.affinity_scores(self.workers), 0)
         count_upwards(tree, query, counts)
         return counts, excluded
+
+    def _add_full(self, excluded: Counter[str]) -> None:
+        """Count the leaves without room for one pod by the resource that limits them."""
+        if self._full is not None and self._limiting is not None:
+            columns, counts = np.unique(self._limiting[self._full], return_counts=True)
+            for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
+                excluded[f'resource "{self._name(column)}"'] += count
 
     def _tell(self, query: PlacementQuery, domains: Domains, found: FitDomains | NoFit | None) -> None:
         if self.observer is not None:

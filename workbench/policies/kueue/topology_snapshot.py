@@ -284,12 +284,14 @@ class TopologySnapshot(Working, ABC):
             self._capacity, self._used = (np.pad(table, ((0, 0), (0, 1))) for table in (self._capacity, self._used))
 
     def _change(self, table: Longs, leaf: int, amounts: Mapping[str, int], times: int, pods: int) -> None:
+        # Single items of a memoryview are read and written in a third of the time of an array's.
+        cells = table.data
         for name, amount in amounts.items():
             column = self._columns.get(name)
             # No node has a resource that is not known, so nothing more can be taken of it.
             if column is not None:
-                table[leaf, column] += times * amount
-        table[leaf, self._columns[PODS]] += pods
+                cells[leaf, column] += times * amount
+        cells[leaf, self._columns[PODS]] += pods
 
 
 def usage_of(pod_set: PodSet, assignment: Assignment) -> list[DomainUsage]:

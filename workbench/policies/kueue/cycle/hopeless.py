@@ -79,7 +79,7 @@ class Hopeless:
             self._version, self._known = cluster.version, {}
         kind = self.kind_of(queue, workload)
         alike = None
-        if kind is not None and pinned is None and all(index == -1 for row in tried for index in row.values()):
+        if kind is not None and pinned is None and _is_over(tried):
             alike = queue.spec.name, self.shapes.number(workload)
             short = self._short.get(alike)
             again = None if short is None else short.again(cluster, queue, workload)
@@ -104,6 +104,15 @@ class Hopeless:
         policies = (queue.spec.within_queue, queue.spec.reclaim_in_cohort)
         created = workload.created if "LowerOrNewerEqualPriority" in policies else None
         return queue.spec.name, self.shapes.number(workload), created
+
+
+def _is_over(tried: Tried) -> bool:
+    """Whether a search begins at the first flavors again."""
+    for row in tried:
+        for index in row.values():
+            if index != -1:
+                return False
+    return True
 
 
 def _plain(rows: Iterable[Mapping[str, object]]) -> Hashable:

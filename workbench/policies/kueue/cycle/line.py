@@ -28,9 +28,10 @@ class WaitingLine:
 
     def __init__(self) -> None:
         # A heap of each shape. `_heads`: a heap with the first of each active shape; entries that no longer are that
-        # are dropped when they come up.
+        # are dropped when they come up. `_shown`: the last entry of each shape that is in it.
         self._shapes: dict[int, list[QueuePlace]] = {}
         self._heads: list[tuple[QueuePlace, int]] = []
+        self._shown: dict[int, QueuePlace] = {}
         self._parked: set[int] = set()
         self._for_nodes: set[int] = set()
         self._alone: dict[str, tuple[QueuePlace, int]] = {}
@@ -39,15 +40,17 @@ class WaitingLine:
         """Let a workload wait; with its shape if that is parked."""
         heap = self._shapes.setdefault(shape, [])
         heapq.heappush(heap, place)
-        if heap[0] == place and shape not in self._parked:
-            heapq.heappush(self._heads, (place, shape))
+        if heap[0] is place:
+            self._show(shape)
 
     def pop(self) -> str | None:
         """Take the next workload out; None: no active one waits."""
         while self._heads:
             place, shape = heapq.heappop(self._heads)
+            if self._shown.get(shape) is place:
+                del self._shown[shape]
             heap = self._shapes.get(shape)
-            if not heap or heap[0] != place or shape in self._parked:
+            if not heap or heap[0] is not place or shape in self._parked:
                 continue
             heapq.heappop(heap)
             self._show(shape)
@@ -112,5 +115,6 @@ class WaitingLine:
         heap = self._shapes.get(shape)
         if heap is not None and not heap:
             del self._shapes[shape]
-        if heap and shape not in self._parked:
+        if heap and shape not in self._parked and self._shown.get(shape) is not heap[0]:
+            self._shown[shape] = heap[0]
             heapq.heappush(self._heads, (heap[0], shape))

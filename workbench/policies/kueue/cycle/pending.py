@@ -43,6 +43,9 @@ class PendingQueues:
         self._tried: dict[str, Tried] = {}
         # The last turn of a workload of each shape, by ClusterQueue and shape, that was parked with its like.
         self._verdicts: dict[tuple[str, int], Turn] = {}
+        # Trees of queues in which workloads ended since lines were last looked at; and whether any had pods on nodes.
+        self._freed: set[tuple[str, ...]] = set()
+        self._freed_nodes = False
         for each in workloads:
             if each.admission is None:
                 self.add(each)
@@ -63,6 +66,7 @@ class PendingQueues:
         return self._of(parked=True)
 
     def _of(self, *, parked: bool) -> dict[str, QueuedWorkload]:
+        self._take_up()
         keys = (key for name in sorted(self._lines) for key in self._lines[name].waiting(parked=parked))
         return {key: self._waiting[key] for key in keys}
 
@@ -87,6 +91,7 @@ class PendingQueues:
 
     def park(self, workload: QueuedWorkload) -> None:
         """Let a workload that was admitted in vain, and does not wait, wait for a change in the cluster."""
+        self._take_up()
         self._waiting[workload.key] = workload
         shape = self._hopeless.shapes.number(workload)
         self._line(workload).park(_place(workload), shape, alike=False, for_nodes=True)
@@ -96,18 +101,27 @@ class PendingQueues:
 
         Those of all queues in its queue's tree of cohorts are; of others those that room on nodes may help.
         """
-        tree = self._cluster.tree_of(holding.queue)
+        self._freed.add(self._cluster.tree_of(holding.queue))
+        self._freed_nodes |= bool(holding.taken.pods)
+
+    def _take_up(self) -> None:
+        """Do what `ended` announces, once for all workloads that end together."""
+        if not self._freed:
+            return
+        freed, self._freed = {name for tree in self._freed for name in tree}, set()
         for name, line in self._lines.items():
-            if name in tree:
+            if name in freed:
                 line.activate()
-            elif holding.taken.pods:
+            elif self._freed_nodes:
                 line.activate(for_nodes=True)
+        self._freed_nodes = False
 
     def verdict(self, key: str) -> Turn | None:
         """The turn by which a waiting workload, or another of its shape, was parked; None: it was not."""
         workload = self._waiting.get(key)
         if workload is None:
             return None
+        self._take_up()
         shape = self._hopeless.shapes.number(workload)
         alike = self._line(workload).is_parked(key, shape)
         return self._verdicts[workload.cluster_queue, shape] if alike else None
@@ -124,6 +138,7 @@ class PendingQueues:
 
         If it is cancelled or fails, everything is as before.
         """
+        self._take_up()
         popped = [key for line in self._lines.values() if (key := line.pop()) is not None]
         heads = [*self._again.values(), *(self._waiting[key] for key in popped)]
         try:

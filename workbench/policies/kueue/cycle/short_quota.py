@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from workbench.model.kueue_queues import QueuedWorkload
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue
 from workbench.policies.kueue.cycle.flavor_search import NO_CANDIDATES, FlavorSearch
-from workbench.policies.kueue.cycle.nomination import FlavorChoice, Mode, Nomination
+from workbench.policies.kueue.cycle.nomination import FlavorChoice, Mode, Nomination, PodSetChoice
 from workbench.policies.kueue.cycle.victims import VictimSearch
 
 __all__ = ["ShortQuota"]
@@ -52,5 +52,5 @@ class ShortQuota:
         flavors = {self.resource: FlavorChoice(chosen.flavor, Mode.PREEMPT, rank.borrow, chosen.tried, in_vain=True)}
         found = Nomination()
         found.short = True
-        found.append(replace(before, flavors=flavors, reasons=reasons))
+        found.append(PodSetChoice(before.pod_set, before.count, before.requests, flavors, reasons))
         return found
