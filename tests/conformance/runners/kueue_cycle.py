@@ -11,6 +11,7 @@ from tests.conformance.runners import kueue_values as read
 from workbench.model.kueue import Flavor
 from workbench.model.kueue_queues import (
     ClusterQueue,
+    Cohort,
     FlavorQuotas,
     PodSetAdmission,
     QueueCheck,
@@ -70,10 +71,13 @@ def check_recorded(given: Json, want: Json) -> None:
     """
     cluster, workloads = state_of(given)
     pending = PendingQueues(cluster, workloads)
+    # Kueue says nothing again of workloads that are on their way out already.
+    leaving = {each.key for each in workloads if each.evicted}
     answers = [want["cycles"], *(other["cycles"] for other in want.get("other_answers", ()))]
     number = 0
     while pending.active and number < MOST_CYCLES:
         found = _told(pending, pending.run())
+        found["preempted"] = [key for key in found["preempted"] if key not in leaving]
         real = [_in_order(answer[number]) for answer in answers if number < len(answer)]
         assert found in real
         number += 1
@@ -102,7 +106,7 @@ def state_of(given: Json) -> tuple[CycleCluster, list[QueuedWorkload]]:
     """The cluster of a case with what its workloads hold, and all workloads."""
     cluster = CycleCluster(
         [queue(each, given["check_kinds"]) for each in given["cluster_queues"]],
-        (),
+        [cohort(each) for each in given.get("cohorts", ())],
         [flavor(each) for each in given["flavors"]],
         given["topologies"],
         [read.node(each) for each in given["nodes"]],
@@ -132,15 +136,20 @@ def queue(given: Json, kinds: Mapping[str, str]) -> ClusterQueue:
     return ClusterQueue(
         given["name"],
         given["cohort"] or "",
-        tuple(
-            tuple(FlavorQuotas(each["flavor"], quotas(each["quotas"])) for each in group) for group in given["groups"]
-        ),
+        tuple(group(each) for each in given["groups"]),
         given["within_queue"],
         given["reclaim_in_cohort"],
-        highest is not None,
+        given.get("borrows_while_preempting", highest is not None),
         highest,
-        checks=tuple(checks),
+        given.get("when_can_borrow") == "TryNextFlavor",
+        given.get("when_can_preempt", "TryNextFlavor") == "TryNextFlavor",
+        tuple(checks),
+        given.get("strict", False),
     )
+
+
+def cohort(given: Json) -> Cohort:
+    return Cohort(given["name"], given["parent"] or "", tuple(group(each) for each in given["groups"]))
 
 
 def group(given: list[Json]) -> tuple[FlavorQuotas, ...]:
@@ -170,6 +179,7 @@ def workload(given: Json) -> QueuedWorkload:
         given["checks"],
         tuple(given["unhealthy_nodes"]),
         [(each["api_version"], each["kind"]) for each in owners] == [("v1", "Pod")],
+        given.get("evicted", False),
     )
 
 

@@ -12,7 +12,15 @@ from hypothesis import given
 from tests.choice import choices
 from workbench.errors import InputError
 from workbench.model.kueue import Flavor, PodSet, TopologyRequest
-from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, QueuedWorkload, Quota
+from workbench.model.kueue_queues import (
+    ClusterQueue,
+    Cohort,
+    FlavorQuotas,
+    PodSetAdmission,
+    QueuedWorkload,
+    Quota,
+    WorkloadAdmission,
+)
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.nomination import Nomination
@@ -36,14 +44,20 @@ class Queues(PendingQueues):
         return list(last.values())
 
 
-def group(amount: int, *flavors: str, borrowing: int | None = None, lending: int | None = None):
-    quota = Quota(amount, borrowing, lending)
-    return (tuple(FlavorQuotas(name, {"cpu": quota}) for name in flavors or ("f",)),)
+def group(
+    amount: int,
+    *flavors: str,
+    borrowing: int | None = None,
+    lending: int | None = None,
+    gpus: int | None = None,
+):
+    quotas = {"cpu": Quota(amount, borrowing, lending)} | ({} if gpus is None else {"gpu": Quota(gpus)})
+    return (tuple(FlavorQuotas(name, quotas) for name in flavors or ("f",)),)
 
 
 def nodes(count: int, cpu: int = 4, **labels: str) -> list[KueueNode]:
     return [
-        KueueNode(f"n{i}", {HOST: f"n{i}", "rack": f"r{i // 2}", **labels}, {"cpu": cpu, "pods": 100})
+        KueueNode(f"n{i}", {HOST: f"n{i}", "rack": f"r{i // 2}", **labels}, {"cpu": cpu, "gpu": 4, "pods": 100})
         for i in range(count)
     ]
 
@@ -87,10 +101,15 @@ class TestQuota:
             for i in range(4)
         ]
         found = quota_nodes(queues, [Cohort("x", "top"), Cohort("y", "top", group(rng.randrange(5)))])
+        for node in found.values():
+            node.add(CPU, rng.randrange(6))
         before = {name: node.free(CPU) for name, node in found.items()}
-        taken = [(rng.choice(list(found)), rng.randrange(1, 5)) for _ in range(6)]
-        for name, amount in taken:
-            found[name].add(CPU, amount)
+        taken = []
+        for _ in range(6):
+            name = rng.choice(list(found))
+            # A workload above a borrowing limit reserves a negative amount, down to that limit.
+            taken.append((name, rng.randrange(-min(found[name].used(CPU), 3), 5)))
+            found[name].add(CPU, taken[-1][1])
         for name, amount in reversed(taken):
             found[name].remove(CPU, amount)
         assert {name: node.free(CPU) for name, node in found.items()} == before
@@ -221,13 +240,21 @@ def test_quota_and_nodes_are_never_exceeded_and_the_answer_is_the_same_again(rng
 @given(choices())
 def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) -> None:
     """The oracle nominates every workload anew in every cycle; workloads end, and others are tried again."""
-    kinds = [(rng.randrange(1, 4), rng.randrange(1, 4), rng.choice([None, "rack"])) for _ in range(3)]
+    gpus = rng.choice([None, rng.randrange(9)])
+    kinds = [
+        (
+            rng.randrange(1, 4),
+            {"cpu": rng.randrange(1, 4)} | ({} if gpus is None else {"gpu": rng.randrange(3)}),
+            rng.choice([None, "rack"]),
+        )
+        for _ in range(3)
+    ]
     names = rng.choice((("f",), ("f", "g")))
     queues = [
         ClusterQueue(
             f"q{i}",
             rng.choice(["", "all", "all"]),
-            group(rng.randrange(9), *names),
+            group(rng.randrange(9), *names, gpus=gpus),
             rng.choice(("Never", "LowerPriority", "LowerOrNewerEqualPriority")),
             rng.choice(("Never", "LowerPriority", "Any")),
         )
@@ -237,11 +264,11 @@ def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) ->
         QueuedWorkload(
             f"w{i}",
             f"q{rng.randrange(2)}",
-            (PodSet("main", count, {"cpu": cpu}, None if level is None else TopologyRequest(required=level)),),
+            (PodSet("main", count, requests, None if level is None else TopologyRequest(required=level)),),
             rng.randrange(2),
             float(i),
         )
-        for i, (count, cpu, level) in enumerate(rng.choice(kinds) for _ in range(rng.randrange(2, 14)))
+        for i, (count, requests, level) in enumerate(rng.choice(kinds) for _ in range(rng.randrange(2, 14)))
     ]
     flavors = (Flavor("f", "t", {"pool": "a"}), Flavor("g", "t", {"pool": "b"}))
     of = [*nodes(4, 3, pool="a"), replace(nodes(1, 2, pool="b")[0], name="m")]
@@ -267,6 +294,27 @@ def test_remembering_hopeless_workloads_changes_no_answer(rng: random.Random) ->
         patch.setattr(Hopeless, "kind_of", lambda self, queue, workload: None)
         patch.setattr(Nomination, "whole", False)
         assert told() == remembered
+
+
+def test_of_two_resources_of_one_flavor_one_is_short_in_vain() -> None:
+    made = cluster([ClusterQueue("q", groups=group(4, gpus=8))])
+    few = [QueuedWorkload(f"few{i}", "q", (PodSet("main", 1, {"cpu": 2, "gpu": 1}),), 1, float(i)) for i in range(3)]
+    last = Queues(made, few).run_all(50)[-1]
+    assert (last.workload.key, last.fate) == ("few2", Fate.PARKED)
+    assert last.message.endswith("pod set main: insufficient unused quota for cpu in flavor f, 2m more needed")
+
+
+def test_a_workload_above_a_borrowing_limit_leaves_no_quota_behind() -> None:
+    queues = [ClusterQueue("a", "all", group(2, borrowing=0)), ClusterQueue("b", "all", group(6))]
+    made = cluster(queues)
+    above = QueuedWorkload("above", "a", (PodSet("main", 1, {"cpu": 4}),))
+    flavors = PodSetAdmission("main", {"cpu": "f"}, {"cpu": 4}, 1)
+    holding = made.holding(replace(above, admission=WorkloadAdmission("a", (flavors,))))
+    assert holding is not None
+    made.hold(holding)
+    # It is asked to wait for its preemption, and reserves what is left below the limit: -2.
+    assert Queues(made, [wanting("w", "a", 1)]).run_all(50)[-1].fate is Fate.PARKED
+    assert made.queues["b"].free(CPU) == 8 - 4
 
 
 def test_a_workload_that_stays_short_of_quota_says_what_is_missing_now() -> None:

@@ -111,17 +111,17 @@ class QuotaNode:
         return found
 
     def add(self, key: FlavorResource, amount: int) -> None:
-        """Use an amount."""
+        """Use an amount; a negative one, which upstream reserves above a borrowing limit, counts at this node alone."""
         above = amount - self.kept_free(key)
         self.usage[key] = self.used(key) + amount
         if self.parent is not None and above > 0:
             self.parent.add(key, above)
 
     def remove(self, key: FlavorResource, amount: int) -> None:
-        """Give back an amount."""
+        """Undo `add`."""
         above = self.used(key) - self._reserved(key)
         self.usage[key] = self.used(key) - amount
-        if self.parent is not None and above > 0:
+        if self.parent is not None and above > 0 and amount > 0:
             self.parent.remove(key, min(amount, above))
 
     def over(self, key: FlavorResource, more: int = 0) -> bool:

@@ -29,6 +29,8 @@ class ShortQuota:
         if len(workload.pod_sets) != 1 or nomination.mode is not Mode.PREEMPT or not nomination.in_vain:
             return None
         (choice,) = nomination.choices
+        if len(choice.flavors) != 1:
+            return None
         (resource,) = choice.flavors
         if workload.pod_sets[0].min_count is not None or len(queue.group_of(resource)) != 1:
             return None
