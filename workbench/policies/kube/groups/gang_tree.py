@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang, SubGroup
@@ -150,22 +151,20 @@ class GangTree:
     def _add(self, number: int, positions: Sequence[int], group: KubePodGroup) -> None:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
-        arrival = {position: turn for turn, position in enumerate(positions_in_order(gang))} if gang.order else {}
-        roles = gang.role_of_pod[list(positions)].tolist()
+        where = list(positions)
+        turns = where
+        if gang.order:
+            turn_of = {position: turn for turn, position in enumerate(positions_in_order(gang))}
+            turns = [turn_of[position] for position in where]
+        roles = gang.role_of_pod[where].tolist()
         shapes = {role: PodShape.of_role(gang, gang.roles[role]) for role in dict.fromkeys(roles)}
+        key, priorities = group.key, [role.priority for role in gang.roles]
         pods = [
-            GroupPod(
-                str(position),
-                shapes[role],
-                group.key,
-                gang.roles[role].priority,
-                arrival=arrival.get(position, position),
-                role=role,
-            )
-            for position, role in zip(positions, roles, strict=True)
+            GroupPod(str(position), shapes[role], key, priorities[role], 0, turn, role=role)
+            for position, role, turn in zip(where, roles, turns, strict=True)
         ]
         self.pods += pods
-        self.place.update(zip(pods, ((number, position) for position in positions), strict=True))
+        self.place.update(zip(pods, zip(repeat(number), where), strict=True))
 
 
 def _composites(gang: Gang) -> list[KubePodGroup]:
