@@ -187,8 +187,7 @@ def _pod(pod: Json, second: int, node: str = "") -> Json:
         "labels": pod.get("labels") or {},
         "creationTimestamp": created(second),
     }
-    # A member of a group counts for it until it is gone; here a terminating pod would not.
-    if pod.get("terminating") and not pod.get("group"):
+    if pod.get("terminating"):
         metadata["deletionTimestamp"] = created(second)
     spec: dict[str, Any] = {
         "schedulerName": "default-scheduler",

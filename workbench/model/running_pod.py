@@ -29,7 +29,8 @@ class RunningPod:
     queue : str
         Queue of its gang; empty: none.
     terminating : bool
-        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
+        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue, except as
+        `leaving` says.
     job_class : str
         Value of the gang's label tor-affinity; empty: none.
     group_phase : str
@@ -46,6 +47,9 @@ class RunningPod:
         Its affinity to other pods, which schedulers consult for pods that come later.
     priority : int
         Priority that the API server gave it (spec.priority); 0: none.
+    leaving : str
+        ``namespace/name`` of the PodGroup of scheduling.k8s.io that a terminating pod names: for kube-scheduler it is a
+        member until it is gone. Empty: it names none, or is not terminating.
     """
 
     namespace: str
@@ -68,6 +72,7 @@ class RunningPod:
     gpu_milli: int = 0
     rules: PodRules = NO_RULES
     priority: int = 0
+    leaving: str = ""
 
     def on(self, node: int) -> RunningPod:
         """The same pod on the node of another index."""

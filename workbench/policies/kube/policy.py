@@ -28,7 +28,7 @@ from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
-from workbench.policies.kube.reading import minimum, not_expressed, pod_runs, priorities_differ
+from workbench.policies.kube.reading import leaving_pods, minimum, not_expressed, pod_runs, priorities_differ
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.nearest import nearest_misses
@@ -100,7 +100,7 @@ class KubeDefault(NodePolicy):
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         gang = request.gang
-        needed, known = minimum(gang), gang.ready + gang.n_pods
+        needed, known = minimum(gang), _scheduled(request) + gang.n_pods
         if known < needed:
             text = "waiting for minCount pods from a gang to appear in scheduling queue"
             told = f"{text}: {known} of {needed}"
@@ -119,9 +119,10 @@ class KubeDefault(NodePolicy):
             if runs:
                 shape = PodShape.of_role(gang, gang.roles[runs[0][0]])
                 self._record(request, cluster, shape, _serving(request, runs[0][0], order))
-            placed = gang.ready + self._try(tries, request, cluster, order, runs)
+            before = _scheduled(request)
+            placed = before + self._try(tries, request, cluster, order, runs)
             # Pods that a successful cycle of a group leaves over are tried again at once.
-            is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - gang.ready
+            is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - before
             while is_group and placed >= needed and more and tries.left:
                 more = self._try(tries, request, cluster, order, tries.left, again=True)
                 placed += more
@@ -159,7 +160,7 @@ class KubeDefault(NodePolicy):
     ) -> int:
         """Try pods in one cycle, until the minimum is out of reach; answers how many find a node."""
         gang, needed, placed = request.gang, minimum(request.gang), 0
-        scheduled = needed if again else gang.ready
+        scheduled = needed if again else _scheduled(request)
         tries.left, tries.reasons, tries.remaining = [], {}, sum(len(positions) for _, positions in runs)
         for role, positions in runs:
             check()
@@ -216,6 +217,11 @@ class KubeDefault(NodePolicy):
         if len(choice.tied) > 1:
             names = ", ".join(cluster.nodes.names[node] for node in choice.tied)
             recorder.note(f"equal scores for the first pod: {names}")
+
+
+def _scheduled(request: Request) -> int:
+    """Pods of the gang that have a node already."""
+    return request.gang.ready + len(leaving_pods(request.gang, request.snapshot))
 
 
 def _serving(request: Request, role: int, order: Ints) -> Ints:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.pod_counts import NAMESPACE_NAME
 from workbench.model.pod_rules import PodRules
+from workbench.model.running_pod import RunningPod
 
-__all__ = ["minimum", "not_expressed", "pod_runs", "positions_in_order", "priorities_differ"]
+__all__ = ["leaving_pods", "minimum", "not_expressed", "pod_runs", "positions_in_order", "priorities_differ"]
 
 
 def minimum(gang: Gang) -> int:
@@ -20,6 +22,11 @@ def minimum(gang: Gang) -> int:
     At least 1, but for a gang without pods.
     """
     return max(gang.min_available, 1 if gang.n_pods else 0)
+
+
+def leaving_pods(gang: Gang, snapshot: ClusterFacts) -> list[RunningPod]:
+    """Terminating members of the PodGroup of a gang, which `Gang.ready` leaves out and kube-scheduler counts."""
+    return [pod for pod in snapshot.running_index.terminating if pod.leaving == gang.key]
 
 
 def positions_in_order(gang: Gang) -> list[int]:

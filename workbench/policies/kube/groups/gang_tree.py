@@ -13,7 +13,7 @@ from workbench.model.notice import Notice
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.levels import level_key
-from workbench.policies.kube.reading import minimum, positions_in_order
+from workbench.policies.kube.reading import leaving_pods, minimum, positions_in_order
 from workbench.policies.kube.shape import PodShape
 
 __all__ = ["GangTree", "root_of"]
@@ -90,7 +90,8 @@ class GangTree:
         wish = gang.extra(KubeGroup)
         key, notices = level_key(gang.constraint, snapshot.topology)
         key = wish.topology_key or key
-        running = [pod for pod in snapshot.running if pod.gang == gang.key and pod.node >= 0 and not pod.terminating]
+        members = snapshot.running_index.gangs.get(gang.key, ())
+        running = [pod for pod in members if pod.node >= 0 and not pod.terminating]
         if not gang.sub_groups:
             needed = None if wish.basic else minimum(gang)
             group = KubePodGroup(
@@ -104,11 +105,13 @@ class GangTree:
                 falls_whole=wish.falls_whole,
             )
             self._add(number, range(gang.n_pods), group)
+            leaving = leaving_pods(gang, snapshot)
+            running += [pod for pod in leaving if pod.node >= 0]
             self.pods += [
                 GroupPod(pod.name, PodShape.of_running(pod), group.key, gang.priority, node=pod.node) for pod in running
             ]
             self.notices[number] = notices
-            self.counted[group.key] = max(gang.ready - len(running), 0)
+            self.counted[group.key] = max(gang.ready + len(leaving) - len(running), 0)
             return [group]
         children = []
         for each in sorted(gang.sub_groups, key=lambda one: (one.match_index, one.name.encode())):

@@ -44,7 +44,7 @@ from workbench.policies.kube.groups.validation import MemberPod, validate
 from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_key
-from workbench.policies.kube.reading import not_expressed
+from workbench.policies.kube.reading import leaving_pods, not_expressed
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, Status
@@ -278,7 +278,8 @@ class KubeTopology(KubeDefault):
                     reasons.setdefault(pod.role, (self._told(request, found.failure, len(_nodes_of(leaf))),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
-        missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
+        before = gang.ready + len(leaving_pods(gang, request.snapshot))
+        missing = max(gang.min_available, 1) - before - int((node >= 0).sum())
         if missing > 0:
             status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
             text, numbers = text_of(status) or NOTHING_PLACED, {"count": missing}
