@@ -133,7 +133,7 @@ class KubeSession(RecordedSession):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        return {"ties": "heap"}
+        return {"ties": "heap", "percentage": 0}
 
     def moments(self) -> Iterator[RecordedMoment]:
         given = self.given

@@ -25,10 +25,17 @@ from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.choose import walk
-from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.cluster import KubeCluster, follow_searches
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
-from workbench.policies.kube.reading import leaving_pods, minimum, not_expressed, pod_runs, priorities_differ
+from workbench.policies.kube.reading import (
+    leaving_pods,
+    limited_search,
+    minimum,
+    not_expressed,
+    pod_runs,
+    priorities_differ,
+)
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.nearest import nearest_misses
@@ -44,6 +51,7 @@ Ints = npt.NDArray[np.int32]
 #: Code of the notice about nodes that a plugin's filter excluded.
 _CODES = {
     "": "gpu",
+    "PreFilter": "node-affinity",
     "NotReady": "not-ready",
     "NodeUnschedulable": "unschedulable",
     "TaintToleration": "taint",
@@ -112,7 +120,7 @@ class KubeDefault(NodePolicy):
         gang = request.gang
         cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
         order = walk(cluster.nodes, cluster.nodes.by_name)
-        warnings = tuple(not_expressed(gang, self.name))
+        warnings = (*not_expressed(gang, self.name), *limited_search(len(order), self._settings))
         needed, runs = minimum(gang), pod_runs(gang)
         tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
         try:
@@ -129,6 +137,7 @@ class KubeDefault(NodePolicy):
         finally:
             for shape, found in tries.held:
                 cluster.pods.add(shape.kind, found, -1)
+            cluster.keep_start(request.ledger)
         node, reasons, remaining = tries.node, tries.reasons, tries.remaining
         if placed < needed:
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
@@ -250,6 +259,7 @@ class KubeScheduler(Composed):
             Recorder of a gang, by its position in `gangs`.
         """
         ledger = snapshot.ledger()
+        follow_searches(ledger)
         decisions: dict[int, Decision] = {}
         for turn, i in enumerate(sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i]))):
             check()
@@ -258,6 +268,7 @@ class KubeScheduler(Composed):
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         opened = super().stream(snapshot)
+        follow_searches(opened.ledger)
         # Pods are counted from now on.
         assert opened.ledger.pods is not None
         return opened

@@ -12,8 +12,18 @@ from workbench.model.notice import Notice
 from workbench.model.pod_counts import NAMESPACE_NAME
 from workbench.model.pod_rules import PodRules
 from workbench.model.running_pod import RunningPod
+from workbench.policies.kube.choose import nodes_to_find
+from workbench.policies.kube.settings import KubeSettings
 
-__all__ = ["leaving_pods", "minimum", "not_expressed", "pod_runs", "positions_in_order", "priorities_differ"]
+__all__ = [
+    "leaving_pods",
+    "limited_search",
+    "minimum",
+    "not_expressed",
+    "pod_runs",
+    "positions_in_order",
+    "priorities_differ",
+]
 
 
 def minimum(gang: Gang) -> int:
@@ -88,6 +98,25 @@ def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterato
         yield Notice(
             "namespace-labels-not-read",
             "a pod's affinity selects namespaces by labels: only the label with the namespace's name is known",
+        )
+
+
+def limited_search(n_nodes: int, settings: KubeSettings) -> Iterator[Notice]:
+    """The notice that a search stops before it has looked at all nodes, if it may.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Nodes that may be looked at.
+    settings : KubeSettings
+    """
+    wanted = n_nodes if settings.percentage is None else nodes_to_find(n_nodes, settings.percentage)
+    if wanted < n_nodes:
+        yield Notice(
+            "share-of-nodes",
+            f"a search for nodes stops at {wanted} of {n_nodes} that take the pod, and the next one goes on behind: "
+            "the first one begins here at the first node, in a real kube-scheduler where its last one stopped",
+            numbers={"count": wanted, "nodes": n_nodes},
         )
 
 
