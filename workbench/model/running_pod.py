@@ -48,8 +48,8 @@ class RunningPod:
     priority : int
         Priority that the API server gave it (spec.priority); 0: none.
     leaving : str
-        ``namespace/name`` of the PodGroup of scheduling.k8s.io that a terminating pod names: for kube-scheduler it is a
-        member until it is gone. Empty: it names none, or is not terminating.
+        ``namespace/name`` of the gang of a terminating pod that names a PodGroup of scheduling.k8s.io: kube-scheduler
+        takes it for a member until it is gone. Empty: it names none, or is not terminating.
     """
 
     namespace: str
