@@ -153,7 +153,7 @@ def test_the_settings_of_a_session_reach_its_twin(tmp_path: Path) -> None:
     (session,) = read_sessions(written(tmp_path / "r.json", kueue(gates={"TASBalancedPlacement": True, "Other": True})))
     assert session.settings == {"balanced": True}
     (session,) = read_sessions(written(tmp_path / "r.json", kube({})))
-    assert (session.twin, session.settings) == ("kube-1.37-topology", {"ties": "heap"})
+    assert (session.twin, session.settings) == ("kube-1.37-topology", {"ties": "heap", "percentage": 0})
 
 
 def test_a_folder_is_all_its_recordings(run: Run, tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             assumed=draw(AMOUNTS),
             uid=draw(st.sampled_from(["", "1-2"])),
             resource_version=draw(st.sampled_from(["", "7"])),
+            leaving=draw(st.sampled_from(["", "ml/g"])),
             gpu_milli=draw(st.sampled_from([0, 1, 999])),
             rules=draw(st.sampled_from([NO_RULES, EVERY_RULE])),
             priority=draw(st.sampled_from([0, -5, 1000])),
@@ -225,7 +226,7 @@ def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue",
         "terminating", "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
-        "gpu_group", "rules", "priority",
+        "gpu_group", "rules", "priority", "leaving",
     }  # fmt: skip
 
 

@@ -133,7 +133,7 @@ class KubeSession(RecordedSession):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        return {"ties": "heap"}
+        return {"ties": "heap", "percentage": 0}
 
     def moments(self) -> Iterator[RecordedMoment]:
         given = self.given
@@ -187,8 +187,7 @@ def _pod(pod: Json, second: int, node: str = "") -> Json:
         "labels": pod.get("labels") or {},
         "creationTimestamp": created(second),
     }
-    # A member of a group counts for it until it is gone; here a terminating pod would not.
-    if pod.get("terminating") and not pod.get("group"):
+    if pod.get("terminating"):
         metadata["deletionTimestamp"] = created(second)
     spec: dict[str, Any] = {
         "schedulerName": "default-scheduler",

@@ -339,7 +339,7 @@ _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
 
 #: Fields of a running pod that are text, and those that map text to text.
 _TEXTS = frozenset(
-    {"namespace", "name", "gang", "role", "queue", "job_class", "group_phase", "uid", "resource_version"}
+    {"namespace", "name", "gang", "role", "queue", "job_class", "group_phase", "uid", "resource_version", "leaving"}
 )
 _MAPPINGS = frozenset({"labels", "annotations"})
 _OTHERS = frozenset(

@@ -65,7 +65,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         notes.append(Notice("unknown-pod-group", text, f"PodGroup {key}"))
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
-    started = [pod for pod in pods if pod.counts]
+    # kube-scheduler does not hear of pods that have ended.
+    started = [pod for pod in pods if (pod.counts if kube is None else pod.runs)]
     # Volcano stores a negative minMember and has no use for it.
     min_available = 1 if group is None or group.min_member is None else max(0, group.min_member)
     roles = _roles(pending, minimums, priorities, notes, started, min_available, by_labels=kube is not None)

@@ -192,6 +192,7 @@ def deal_gpus(
             assumed=pod.spec.assumed,
             rules=pod.spec.rules,
             priority=pod.spec.priority or 0,
+            leaving=gang if pod.group and pod.terminating else "",
             uid=pod.metadata.uid,
             resource_version=pod.metadata.resource_version,
         )

@@ -96,6 +96,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "processors-as-gpus": "A log counts processors; each is taken for a GPU.",
         "quotas-without-borrowing": "Quotas of a job log limit single queues; nothing is borrowed or reclaimed.",
         "shapes-left-out": "Published parallel shapes tell too little, or contradict themselves; they are left out.",
+        "share-of-nodes": "Only a share of the nodes is looked at; which ones, the real scheduler's history decides.",
         "slices-not-read": "Jobs of a log want their pods in slices; they are read as preferring one rack.",
         "sub-groups-merged": "The policy does not know sub-groups and places the gang as one group.",
         "unknown-gpu-models": "Pods of a trace also accept GPU models that no node has; these models are ignored.",

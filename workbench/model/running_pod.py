@@ -29,7 +29,8 @@ class RunningPod:
     queue : str
         Queue of its gang; empty: none.
     terminating : bool
-        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
+        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue, except as
+        `leaving` says.
     job_class : str
         Value of the gang's label tor-affinity; empty: none.
     group_phase : str
@@ -46,6 +47,9 @@ class RunningPod:
         Its affinity to other pods, which schedulers consult for pods that come later.
     priority : int
         Priority that the API server gave it (spec.priority); 0: none.
+    leaving : str
+        ``namespace/name`` of the gang of a terminating pod that names a PodGroup of scheduling.k8s.io: kube-scheduler
+        takes it for a member until it is gone. Empty: it names none, or is not terminating.
     """
 
     # Where nodes are renumbered, thousands of pods get another index: what does not change is shared with the copy.
@@ -71,6 +75,7 @@ class RunningPod:
     gpu_milli: int = 0
     rules: PodRules = NO_RULES
     priority: int = 0
+    leaving: str = ""
 
     def on(self, node: int) -> RunningPod:
         """The same pod on the node of another index."""

@@ -29,7 +29,7 @@ from workbench.policies.kube.status import Code
 
 Json = dict[str, Any]
 
-SETTINGS = KubeSettings(ties="heap")
+SETTINGS = KubeSettings(ties="heap", percentage=0)
 
 
 class StandIn:
@@ -44,6 +44,8 @@ class StandIn:
 
     def __init__(self, gates: Sequence[str], settings: KubeSettings = SETTINGS) -> None:
         self.gates, self.settings = frozenset(gates), settings
+        # Where the next search for nodes begins.
+        self.start = 0
         self.composites = "CompositePodGroup" in gates
         self.by_placement = "TopologyAwareWorkloadScheduling" in gates
         self.nodes: list[Json] = []
@@ -156,7 +158,9 @@ class StandIn:
 
     def cluster(self) -> KubeCluster:
         running = [(pod.shape, pod.node) for pod in self.pods.values() if pod.node >= 0]
-        return KubeCluster(nodes_of(self.nodes), running, self.namespaces)
+        made = KubeCluster(nodes_of(self.nodes), running, self.namespaces)
+        made.start = self.start
+        return made
 
     def order(self, cluster: KubeCluster) -> np.ndarray:
         return walk(cluster.nodes, np.arange(cluster.nodes.n, dtype=np.int32))
@@ -168,6 +172,7 @@ class StandIn:
             (pod,) = pods
             pod.attempts += 1
             pod.node = schedule_pod(cluster, pod.shape, self.order(cluster), self.settings).node
+            self.start = cluster.start
             return "success" if pod.node >= 0 else "failed"
         hierarchy = self.hierarchy()
         root = hierarchy[entity]
@@ -183,6 +188,7 @@ class StandIn:
         )
         if status.ok:
             outcome = GroupCycle(scene, self.by_placement).run(root, self.order(cluster))
+            self.start = cluster.start
         else:
             outcome = GroupOutcome(root, status)
         evicted = False

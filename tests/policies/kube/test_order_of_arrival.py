@@ -28,9 +28,9 @@ def placed(session):
     return found
 
 
-def decided(tmp_path, twin, nodes, pods, *groups):
+def decided(tmp_path, twin, nodes, pods, *groups, running=()):
     gates = ALL_GATES if twin == TWINS[1] else ALL_GATES[:1]
-    given = {"gates": gates, "nodes": nodes, "running": [], "groups": list(groups), "pending": pods}
+    given = {"gates": gates, "nodes": nodes, "running": list(running), "groups": list(groups), "pending": pods}
     path = tmp_path / "one.jsonl"
     path.write_bytes(orjson.dumps({"id": "one", "input": given, "expected": {"bound": {}}}))
     (session,) = read_sessions(path)

@@ -105,7 +105,7 @@ class NodeLevels:
     """What each candidate answers with so many pods of the shape more: all candidates at once, level by level.
 
     A level is the number of pods that a candidate has got. Candidates are kept in the order of their names, so that the
-    first of the best is the smallest name.
+    first of the best is the smallest name; or by falling room, so that those which take more pods are the first ones.
 
     Attributes
     ----------
@@ -115,6 +115,8 @@ class NodeLevels:
     settings : KubeSettings
     most : int
         Levels that may be needed.
+    by_room : bool
+        Whether candidates are kept by falling room, and levels ask only those that have it.
     room : ndarray of shape (k,), int64
         Pods that each candidate takes, at most `most`.
     """
@@ -124,6 +126,7 @@ class NodeLevels:
     candidates: Ints
     settings: KubeSettings
     most: int
+    by_room: bool = False
     room: Longs = field(init=False)
     _scores: list[Longs] = field(default_factory=list)
     _fit: list[NodeAmounts] = field(init=False)
@@ -138,6 +141,10 @@ class NodeLevels:
         # Room is what `filter_fit` asks for, and no rule relates the pods to others.
         passed = filter_pod(cluster, shape, self.candidates, settings, NODE_FILTERS).passed
         self.room = np.where(passed, pods_that_fit(cluster, shape, settings, self.candidates, self.most), 0)
+        if self.by_room:
+            # Numbers of few bits are sorted by counting.
+            order = np.argsort((self.most - self.room).astype(np.min_scalar_type(self.most)), kind="stable")
+            self.candidates, self.room = self.candidates[order], self.room[order]
         self._fit = amounts_of(cluster, shape, settings.resources, self.candidates, assumed=True)
         if any(shape.requests.get(name) for name, _ in settings.balanced):
             self._balanced = amounts_of(cluster, shape, settings.balanced, self.candidates, assumed=False)
@@ -177,13 +184,17 @@ class NodeLevels:
     def at(self, level: int) -> Longs:
         """Scores of each candidate that are not relative, for a further pod after `level` of them: int64 (k,).
 
-        Only those of candidates with more `room` mean anything.
+        Only those of candidates with more `room` mean anything; `by_room` only they are there.
         """
         while len(self._scores) <= level:
             pods, k = len(self._scores) + 1, len(self.candidates)
-            score = _FIT_WEIGHT * strategy_scores(self.settings, self._fit, k, pods)
+            if self.by_room:
+                k = int(np.count_nonzero(self.room >= pods))
+            score = strategy_scores(self.settings, self._fit, k, pods)
+            if _FIT_WEIGHT != 1:
+                score *= _FIT_WEIGHT
             if self._balanced:
-                before, self._even = self._even, evenness(self._balanced, k, pods)
+                before, self._even = self._even[:k], evenness(self._balanced, k, pods)
                 score += _BALANCED_WEIGHT * balanced_step(before, self._even)
             self._scores.append(score)
         return self._scores[level]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.labels import NodeFilter, Taint
+from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Taint
 from workbench.policies.kube.cluster import KubeNodes
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
@@ -18,10 +18,12 @@ __all__ = [
     "affinity_scores",
     "filter_affinity",
     "filter_closed",
+    "filter_named",
     "filter_taints",
     "filter_unschedulable",
     "matches_affinity",
     "matches_taints",
+    "named_nodes",
     "normalized",
     "taint_scores",
 ]
@@ -31,6 +33,38 @@ Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+def named_nodes(shape: PodShape) -> frozenset[str] | None:
+    """Names of the only nodes that are looked at for a pod (PreFilter of NodeAffinity); None: all are.
+
+    That is if each term of its required node affinity names nodes.
+    """
+    found: frozenset[str] | None = None
+    for term in shape.filter.any_of:
+        names = [frozenset(each.values) for each in term if each.key == NODE_NAME_FIELD and each.operator == "In"]
+        if not names:
+            return None
+        found = (found or frozenset()) | frozenset.intersection(*names)
+    return found
+
+
+def filter_named(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
+    """Fail the nodes that are not looked at, because the pod names others (`named_nodes`).
+
+    Parameters
+    ----------
+    nodes : KubeNodes
+    shape : PodShape
+        The pod.
+    statuses : NodeStatuses
+        The nodes to ask about; receives the failures.
+    """
+    named = named_nodes(shape)
+    if named is not None:
+        told = Status(Code.UNRESOLVABLE, ("node(s) didn't satisfy plugin(s) [NodeAffinity]",))
+        others = [nodes.names[node] not in named for node in statuses.nodes.tolist()]
+        statuses.fail(np.array(others, dtype=np.bool_), told)
 
 
 def filter_closed(nodes: KubeNodes, statuses: NodeStatuses) -> None:

@@ -17,8 +17,10 @@ from workbench.policies.kube.node_rules import (
     affinity_scores,
     filter_affinity,
     filter_closed,
+    filter_named,
     filter_taints,
     filter_unschedulable,
+    named_nodes,
     taint_scores,
 )
 from workbench.policies.kube.pod_affinity import filter_pod_affinity, pod_affinity_scores
@@ -36,8 +38,9 @@ Longs = npt.NDArray[np.int64]
 Filter = Callable[[KubeCluster, PodShape, KubeSettings, NodeStatuses], None]
 Score = Callable[[KubeCluster, PodShape, KubeSettings, Ints], "Longs | None"]
 
-#: Filter plugins by upstream's name, in the order of the default profile.
+#: Filter plugins by upstream's name, in the order of the default profile; before them what NodeAffinity asks earlier.
 FILTERS: Mapping[str, Filter] = {
+    "PreFilter": lambda cluster, shape, _, statuses: filter_named(cluster.nodes, shape, statuses),
     # No plugin: the node controller taints such nodes, which a snapshot of files may lack.
     "NotReady": lambda cluster, shape, _, statuses: filter_closed(cluster.nodes, statuses),
     "NodeUnschedulable": lambda cluster, shape, _, statuses: filter_unschedulable(cluster.nodes, shape, statuses),
@@ -51,7 +54,7 @@ FILTERS: Mapping[str, Filter] = {
 }
 
 #: Filters whose answer no pod changes.
-NODE_FILTERS = ("NotReady", "NodeUnschedulable", "TaintToleration", "NodeAffinity")
+NODE_FILTERS = ("PreFilter", "NotReady", "NodeUnschedulable", "TaintToleration", "NodeAffinity")
 
 #: Score plugins by upstream's name, with the weight in the default profile.
 SCORES: Mapping[str, tuple[int, Score]] = {
@@ -124,17 +127,7 @@ def schedule_pod(
         statuses = filter_pod(cluster, shape, np.array([first], dtype=np.int32), settings)
         if statuses.of(0).ok:
             return PodChoice(first, statuses, statuses.nodes, tied=(first,))
-    k = len(candidates)
-    wanted = k if settings.percentage is None else nodes_to_find(k, settings.percentage)
-    if wanted < k:
-        candidates = np.roll(candidates, -(cluster.start % k))
-    statuses = filter_pod(cluster, shape, candidates, settings)
-    found = np.flatnonzero(statuses.passed)
-    if wanted < k:
-        looked_at = int(found[wanted - 1]) + 1 if len(found) >= wanted else k
-        cluster.start = (cluster.start + looked_at) % k
-        statuses, found = statuses.head(looked_at), found[:wanted]
-    feasible = candidates[found]
+    statuses, feasible = _search(cluster, shape, candidates, settings)
     if len(feasible) < 2:
         node = int(feasible[0]) if len(feasible) else -1
         return PodChoice(node, statuses, feasible, tied=tuple(feasible.tolist()))
@@ -142,6 +135,33 @@ def schedule_pod(
     total = sum(parts.values(), np.zeros(len(feasible), dtype=np.int64))
     node, tied = choose(feasible, total, cluster.nodes.rank, settings.ties)
     return PodChoice(node, statuses, feasible, total, parts, tied)
+
+
+def _search(
+    cluster: KubeCluster, shape: PodShape, candidates: Ints, settings: KubeSettings
+) -> tuple[NodeStatuses, Ints]:
+    """The filters' answers, and the feasible nodes in the order in which they are found.
+
+    A limited search begins where the last one ended, and ends at the first node that passes and is not needed any more.
+    """
+    k = len(candidates)
+    if settings.percentage is None or not k:
+        statuses = filter_pod(cluster, shape, candidates, settings)
+        return statuses, candidates[statuses.passed]
+    named = named_nodes(shape)
+    if named is not None:
+        # The others are not looked at, and a search does not go on behind them.
+        statuses = filter_pod(cluster, shape, candidates, settings)
+        looked_at = sum(cluster.nodes.names[node] in named for node in candidates.tolist())
+        found = np.flatnonzero(statuses.passed)[: nodes_to_find(looked_at, settings.percentage)]
+    else:
+        candidates = np.roll(candidates, -(cluster.start % k))
+        statuses = filter_pod(cluster, shape, candidates, settings)
+        found, wanted = np.flatnonzero(statuses.passed), nodes_to_find(k, settings.percentage)
+        looked_at = int(found[wanted]) if len(found) > wanted else k
+        statuses, found = statuses.head(looked_at), found[:wanted]
+    cluster.start = (cluster.start + looked_at) % k
+    return statuses, candidates[found]
 
 
 def filter_pod(

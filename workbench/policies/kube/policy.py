@@ -25,10 +25,17 @@ from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.choose import walk
-from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.cluster import KubeCluster, follow_searches
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
-from workbench.policies.kube.reading import minimum, not_expressed, pod_runs, priorities_differ
+from workbench.policies.kube.reading import (
+    leaving_pods,
+    limited_search,
+    minimum,
+    not_expressed,
+    pod_runs,
+    priorities_differ,
+)
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.nearest import nearest_misses
@@ -44,6 +51,7 @@ Ints = npt.NDArray[np.int32]
 #: Code of the notice about nodes that a plugin's filter excluded.
 _CODES = {
     "": "gpu",
+    "PreFilter": "node-affinity",
     "NotReady": "not-ready",
     "NodeUnschedulable": "unschedulable",
     "TaintToleration": "taint",
@@ -100,7 +108,7 @@ class KubeDefault(NodePolicy):
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         gang = request.gang
-        needed, known = minimum(gang), gang.ready + gang.n_pods
+        needed, known = minimum(gang), _scheduled(request) + gang.n_pods
         if known < needed:
             text = "waiting for minCount pods from a gang to appear in scheduling queue"
             told = f"{text}: {known} of {needed}"
@@ -112,22 +120,24 @@ class KubeDefault(NodePolicy):
         gang = request.gang
         cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
         order = walk(cluster.nodes, cluster.nodes.by_name)
-        warnings = tuple(not_expressed(gang, self.name))
+        warnings = (*not_expressed(gang, self.name), *limited_search(len(order), self._settings))
         needed, runs = minimum(gang), pod_runs(gang)
         tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
         try:
             if runs:
                 shape = PodShape.of_role(gang, gang.roles[runs[0][0]])
                 self._record(request, cluster, shape, _serving(request, runs[0][0], order))
-            placed = gang.ready + self._try(tries, request, cluster, order, runs)
+            before = _scheduled(request)
+            placed = before + self._try(tries, request, cluster, order, runs)
             # Pods that a successful cycle of a group leaves over are tried again at once.
-            is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - gang.ready
+            is_group, more = needed > 1 or gang.extra(KubeGroup).given, placed - before
             while is_group and placed >= needed and more and tries.left:
                 more = self._try(tries, request, cluster, order, tries.left, again=True)
                 placed += more
         finally:
             for shape, found in tries.held:
                 cluster.pods.add(shape.kind, found, -1)
+            cluster.keep_start(request.ledger)
         node, reasons, remaining = tries.node, tries.reasons, tries.remaining
         if placed < needed:
             text = f"minCount ({needed}) cannot be satisfied: {placed} scheduled, {remaining} remaining"
@@ -159,7 +169,7 @@ class KubeDefault(NodePolicy):
     ) -> int:
         """Try pods in one cycle, until the minimum is out of reach; answers how many find a node."""
         gang, needed, placed = request.gang, minimum(request.gang), 0
-        scheduled = needed if again else gang.ready
+        scheduled = needed if again else _scheduled(request)
         tries.left, tries.reasons, tries.remaining = [], {}, sum(len(positions) for _, positions in runs)
         for role, positions in runs:
             check()
@@ -218,6 +228,11 @@ class KubeDefault(NodePolicy):
             recorder.note(f"equal scores for the first pod: {names}")
 
 
+def _scheduled(request: Request) -> int:
+    """Pods of the gang that have a node already."""
+    return request.gang.ready + len(leaving_pods(request.gang, request.snapshot))
+
+
 def _serving(request: Request, role: int, order: Ints) -> Ints:
     """Nodes in their order without those where the GPU policy has no GPUs for a pod of the role."""
     chosen = request.demand.gpus.feasible(request.gang.roles[role].n_gpus)
@@ -244,6 +259,7 @@ class KubeScheduler(Composed):
             Recorder of a gang, by its position in `gangs`.
         """
         ledger = snapshot.ledger()
+        follow_searches(ledger)
         decisions: dict[int, Decision] = {}
         for turn, i in enumerate(sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i]))):
             check()
@@ -252,6 +268,7 @@ class KubeScheduler(Composed):
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         opened = super().stream(snapshot)
+        follow_searches(opened.ledger)
         # Pods are counted from now on.
         assert opened.ledger.pods is not None
         return opened

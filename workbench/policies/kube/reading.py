@@ -6,12 +6,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.pod_counts import NAMESPACE_NAME
 from workbench.model.pod_rules import PodRules
+from workbench.model.running_pod import RunningPod
+from workbench.policies.kube.choose import nodes_to_find
+from workbench.policies.kube.settings import KubeSettings
 
-__all__ = ["minimum", "not_expressed", "pod_runs", "positions_in_order", "priorities_differ"]
+__all__ = [
+    "leaving_pods",
+    "limited_search",
+    "minimum",
+    "not_expressed",
+    "pod_runs",
+    "positions_in_order",
+    "priorities_differ",
+]
 
 
 def minimum(gang: Gang) -> int:
@@ -20,6 +32,11 @@ def minimum(gang: Gang) -> int:
     At least 1, but for a gang without pods.
     """
     return max(gang.min_available, 1 if gang.n_pods else 0)
+
+
+def leaving_pods(gang: Gang, snapshot: ClusterFacts) -> list[RunningPod]:
+    """Terminating members of the PodGroup of a gang, which `Gang.ready` leaves out and kube-scheduler counts."""
+    return [pod for pod in snapshot.running_index.terminating if pod.leaving == gang.key]
 
 
 def positions_in_order(gang: Gang) -> list[int]:
@@ -81,6 +98,25 @@ def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterato
         yield Notice(
             "namespace-labels-not-read",
             "a pod's affinity selects namespaces by labels: only the label with the namespace's name is known",
+        )
+
+
+def limited_search(n_nodes: int, settings: KubeSettings) -> Iterator[Notice]:
+    """The notice that a search stops before it has looked at all nodes, if it may.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Nodes that may be looked at.
+    settings : KubeSettings
+    """
+    wanted = n_nodes if settings.percentage is None else nodes_to_find(n_nodes, settings.percentage)
+    if wanted < n_nodes:
+        yield Notice(
+            "share-of-nodes",
+            f"a search for nodes stops at {wanted} of {n_nodes} that take the pod, and the next one goes on behind: "
+            "the first one begins here at the first node, in a real kube-scheduler where its last one stopped",
+            numbers={"count": wanted, "nodes": n_nodes},
         )
 
 

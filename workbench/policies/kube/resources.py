@@ -119,7 +119,9 @@ def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
     if not filtered.issubset(columns):
         return np.zeros(len(nodes), dtype=np.int64)
     row = np.where([name in filtered for name in columns], cluster.rows(shape)[0], 0)
-    return pods_per_node(cluster.nodes.allocatable[nodes] - cluster.requested[nodes], row, cap=cap)
+    idle = cluster.nodes.allocatable.take(nodes, axis=0)
+    idle -= cluster.requested.take(nodes, axis=0)
+    return pods_per_node(idle, row, cap=cap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +224,7 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
     ----------
     settings : KubeSettings
     amounts : sequence of NodeAmounts
+        Of these nodes, and perhaps of others behind them.
     n_nodes : int
     pods : int
         The pod that is scored is one of them.
@@ -230,16 +233,16 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
     # Sum of the weights: one number for all nodes, or a number for each once a node lacks a resource.
     weights: Longs | int = 0
     for each in amounts:
-        lacking = each.lacking
+        lacking = None if each.lacking is None else each.lacking[:n_nodes]
         if settings.strategy == "LeastAllocated":
-            total += _weighted(each.weight, _least_allocated(each, pods), lacking)
+            total += _weighted(each.weight, _least_allocated(each, n_nodes, pods), lacking)
             weights = weights + _weighted(each.weight, 1, lacking)
             continue
-        used, capacity = each.used + pods * each.row, each.capacity
+        used, capacity, divisor = each.used[:n_nodes] + pods * each.row, each.capacity[:n_nodes], each.divisor[:n_nodes]
         if settings.strategy == "MostAllocated":
-            score = np.minimum(used, capacity) * 100 // each.divisor
+            score = np.minimum(used, capacity) * 100 // divisor
         else:
-            utilization = np.where(used > capacity, 100, used * 100 // each.divisor)
+            utilization = np.where(used > capacity, 100, used * 100 // divisor)
             score = broken_line([(x, y * 10) for x, y in settings.curve], utilization)
             lacking = (score <= 0) if lacking is None else lacking | (score <= 0)
         total += _weighted(each.weight, score, lacking)
@@ -251,16 +254,16 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
     return total // divisor
 
 
-def _least_allocated(amounts: NodeAmounts, pods: int) -> Longs:
-    """Hundredths of a resource that are idle after so many pods more: int64 (m,), 0 where too much is used."""
+def _least_allocated(amounts: NodeAmounts, n_nodes: int, pods: int) -> Longs:
+    """Hundredths of a resource that are idle on the first nodes after so many pods more; 0 where too much is used."""
     if amounts.parts is None or pods * amounts.row >= _EXACT:
-        used = amounts.used + pods * amounts.row
-        least: Longs = np.maximum((amounts.capacity - used) * 100 // amounts.divisor, 0)
+        used = amounts.used[:n_nodes] + pods * amounts.row
+        least: Longs = np.maximum((amounts.capacity[:n_nodes] - used) * 100 // amounts.divisor[:n_nodes], 0)
         return least
     _, idle, divisor = amounts.parts
-    share: Floats = idle - 100.0 * pods * amounts.row
+    share: Floats = idle[:n_nodes] - 100.0 * pods * amounts.row
     np.maximum(share, 0.0, out=share)
-    share /= divisor
+    share /= divisor[:n_nodes]
     # Conversion rounds down.
     score: Longs = share.astype(np.int64)
     return score
@@ -313,7 +316,11 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
 
 def balanced_step(before: Longs, after: Longs) -> Longs:
     """Score of NodeResourcesBalancedAllocation by the `evenness` of nodes without a pod and with it: int64 (m,)."""
-    return 50 + (50 + after - before) // 2
+    step: Longs = after - before
+    step += 50
+    step >>= 1
+    step += 50
+    return step
 
 
 def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
@@ -322,21 +329,25 @@ def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
     Parameters
     ----------
     amounts : sequence of NodeAmounts
+        Of these nodes, and perhaps of others behind them.
     n_nodes : int
     pods : int
     """
-    shares = [_used_share(each, pods) for each in amounts]
-    known = [None if each.lacking is None else ~each.lacking for each in amounts]
-    return ((1 - _deviation(shares, known, n_nodes)) * 100).astype(np.int64)
+    shares = [_used_share(each, n_nodes, pods) for each in amounts]
+    known = [None if each.lacking is None else ~each.lacking[:n_nodes] for each in amounts]
+    even = 1 - _deviation(shares, known, n_nodes)
+    even *= 100
+    return even.astype(np.int64)
 
 
-def _used_share(amounts: NodeAmounts, pods: int) -> Floats:
-    """Share of a resource that is used after so many pods more, at most 1: float64 (m,)."""
+def _used_share(amounts: NodeAmounts, n_nodes: int, pods: int) -> Floats:
+    """Share of a resource that is used on the first nodes after so many pods more, at most 1."""
     if amounts.parts is None or pods * amounts.row >= _EXACT:
-        return np.minimum((amounts.used + pods * amounts.row) / amounts.divisor, 1.0)
+        used_then = amounts.used[:n_nodes] + pods * amounts.row
+        return np.minimum(used_then / amounts.divisor[:n_nodes], 1.0)
     used, _, divisor = amounts.parts
-    share: Floats = used + float(pods * amounts.row)
-    share /= divisor
+    share: Floats = used[:n_nodes] + float(pods * amounts.row)
+    share /= divisor[:n_nodes]
     return np.minimum(share, 1.0, out=share)
 
 
@@ -348,7 +359,9 @@ def _deviation(shares: list[Floats], known: list[Mask | None], n_nodes: int) -> 
     if len(shares) < 2:
         return np.zeros(n_nodes)
     if len(shares) == 2:
-        half = np.abs(shares[0] - shares[1]) / 2
+        half = shares[0] - shares[1]
+        np.abs(half, out=half)
+        half /= 2
         for each in known:
             half = half if each is None else np.where(each, half, 0.0)
         return half

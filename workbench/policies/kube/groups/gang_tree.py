@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang, SubGroup
@@ -12,7 +13,7 @@ from workbench.model.notice import Notice
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup, group_key
 from workbench.policies.kube.groups.levels import level_key
-from workbench.policies.kube.reading import minimum, positions_in_order
+from workbench.policies.kube.reading import leaving_pods, minimum, positions_in_order
 from workbench.policies.kube.shape import PodShape
 
 __all__ = ["GangTree", "root_of"]
@@ -89,7 +90,8 @@ class GangTree:
         wish = gang.extra(KubeGroup)
         key, notices = level_key(gang.constraint, snapshot.topology)
         key = wish.topology_key or key
-        running = [pod for pod in snapshot.running if pod.gang == gang.key and pod.node >= 0 and not pod.terminating]
+        members = snapshot.running_index.gangs.get(gang.key, ())
+        running = [pod for pod in members if pod.node >= 0 and not pod.terminating]
         if not gang.sub_groups:
             needed = None if wish.basic else minimum(gang)
             group = KubePodGroup(
@@ -103,11 +105,13 @@ class GangTree:
                 falls_whole=wish.falls_whole,
             )
             self._add(number, range(gang.n_pods), group)
+            leaving = leaving_pods(gang, snapshot)
+            running += [pod for pod in leaving if pod.node >= 0]
             self.pods += [
                 GroupPod(pod.name, PodShape.of_running(pod), group.key, gang.priority, node=pod.node) for pod in running
             ]
             self.notices[number] = notices
-            self.counted[group.key] = max(gang.ready - len(running), 0)
+            self.counted[group.key] = max(gang.ready + len(leaving) - len(running), 0)
             return [group]
         children = []
         for each in sorted(gang.sub_groups, key=lambda one: (one.match_index, one.name.encode())):
@@ -150,22 +154,20 @@ class GangTree:
     def _add(self, number: int, positions: Sequence[int], group: KubePodGroup) -> None:
         """Pending pods of a gang, as members of a group."""
         gang = self.gangs[number]
-        arrival = {position: turn for turn, position in enumerate(positions_in_order(gang))} if gang.order else {}
-        roles = gang.role_of_pod[list(positions)].tolist()
+        where = list(positions)
+        turns = where
+        if gang.order:
+            turn_of = {position: turn for turn, position in enumerate(positions_in_order(gang))}
+            turns = [turn_of[position] for position in where]
+        roles = gang.role_of_pod[where].tolist()
         shapes = {role: PodShape.of_role(gang, gang.roles[role]) for role in dict.fromkeys(roles)}
+        key, priorities = group.key, [role.priority for role in gang.roles]
         pods = [
-            GroupPod(
-                str(position),
-                shapes[role],
-                group.key,
-                gang.roles[role].priority,
-                arrival=arrival.get(position, position),
-                role=role,
-            )
-            for position, role in zip(positions, roles, strict=True)
+            GroupPod(str(position), shapes[role], key, priorities[role], 0, turn, role=role)
+            for position, role, turn in zip(where, roles, turns, strict=True)
         ]
         self.pods += pods
-        self.place.update(zip(pods, ((number, position) for position in positions), strict=True))
+        self.place.update(zip(pods, zip(repeat(number), where), strict=True))
 
 
 def _composites(gang: Gang) -> list[KubePodGroup]:

@@ -28,7 +28,7 @@ from workbench.policies.composed import Composed
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.kube.choose import walk
-from workbench.policies.kube.cluster import KubeCluster
+from workbench.policies.kube.cluster import KubeCluster, follow_searches
 from workbench.policies.kube.groups.conditions import leaf_outcomes
 from workbench.policies.kube.groups.cycle import NOTHING_PLACED, GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.gang_tree import GangTree, root_of
@@ -44,7 +44,7 @@ from workbench.policies.kube.groups.validation import MemberPod, validate
 from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
 from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_key
-from workbench.policies.kube.reading import not_expressed
+from workbench.policies.kube.reading import leaving_pods, limited_search, not_expressed
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import Code, Status
@@ -162,6 +162,7 @@ class KubeTopology(KubeDefault):
         levels = Levels(cluster.nodes, ledger.topology)
         order = walk(cluster.nodes, cluster.nodes.by_name)
         outcome, placed = self._cycles(cluster, tree, levels, order)
+        start = cluster.start
 
         @cache
         def besides() -> tuple[Notice, ...]:
@@ -174,6 +175,8 @@ class KubeTopology(KubeDefault):
         for number, request in enumerate(requests):
             if request.recorder is not None:
                 self._explain(request.recorder, number, request, tree, outcome, levels, order)
+        cluster.start = start
+        cluster.keep_start(ledger)
         return answers
 
     def _explain(
@@ -263,7 +266,8 @@ class KubeTopology(KubeDefault):
         besides: Callable[[], tuple[Notice, ...]],
     ) -> Answer:
         gang = request.gang
-        warnings = (*tree.notices[number], *not_expressed(gang, self.name, topology=True))
+        lost = not_expressed(gang, self.name, topology=True)
+        warnings = (*tree.notices[number], *lost, *limited_search(request.snapshot.n_nodes, self._settings))
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         for pod, at in placed.items():
             if tree.place[pod][0] == number:
@@ -278,7 +282,8 @@ class KubeTopology(KubeDefault):
                     reasons.setdefault(pod.role, (self._told(request, found.failure, len(_nodes_of(leaf))),))
             if not leaf.succeeded and any(group.name == leaf.group.name for group in _leaves_of(tree, number)):
                 statuses.append(leaf.status)
-        missing = max(gang.min_available, 1) - gang.ready - int((node >= 0).sum())
+        before = gang.ready + len(leaving_pods(gang, request.snapshot))
+        missing = max(gang.min_available, 1) - before - int((node >= 0).sum())
         if missing > 0:
             status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
             text, numbers = text_of(status) or NOTHING_PLACED, {"count": missing}
@@ -357,6 +362,7 @@ class KubeTopologyScheduler(KubeScheduler):
             As in `Policy.schedule`.
         """
         ledger = snapshot.ledger()
+        follow_searches(ledger)
         trees: dict[object, list[int]] = {}
         for i in sorted(range(len(gangs)), key=lambda i: _queue_key(gangs[i])):
             above = gangs[i].extra(KubeGroup).parents

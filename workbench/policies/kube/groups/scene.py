@@ -283,30 +283,35 @@ class KubeScene:
             How many pods of each shape come to each; they are not on the nodes yet.
         """
         cluster, nodes = self.cluster, np.concatenate(places)
-        ends = np.cumsum([len(each) for each in places])
+        ends = np.cumsum([0, *(len(each) for each in places)])
 
         def sums(amounts: Longs) -> list[int]:
-            upto = np.append(0, np.cumsum(amounts[nodes]))[np.append(0, ends)]
-            found: list[int] = np.diff(upto).tolist()
+            upto = np.append(0, np.cumsum(amounts.take(nodes)))
+            found: list[int] = np.diff(upto[ends]).tolist()
             return found
 
-        scored = [(name, cluster.nodes.column(name)) for name, _ in self.settings.resources]
-        columns = {name: column for name, column in scored if column is not None}
-        allocatable = {name: sums(cluster.nodes.allocatable[:, column]) for name, column in columns.items()}
-        used = {}
-        for name, column in columns.items():
-            held = cluster.requested[:, column]
-            used[name] = sums(held + cluster.assumed[:, ASSUMED.index(name)] if name in ASSUMED else held)
+        offered: dict[str, list[int]] = {}
+        taken: dict[str, list[int]] = {}
+        for name, _ in self.settings.resources:
+            column = cluster.nodes.column(name)
+            if column is not None:
+                held = cluster.requested[:, column]
+                if name in ASSUMED:
+                    held = held + cluster.assumed[:, ASSUMED.index(name)]
+                offered[name], taken[name] = sums(cluster.nodes.allocatable[:, column]), sums(held)
+        asked = {
+            shape: [(name, shape.requests.get(name, 0) + shape.assumed.get(name, 0)) for name in offered]
+            for shape in {shape for coming in shapes for shape in coming}
+        }
         found = []
         for i, coming in enumerate(shapes):
-            requested: dict[str, int] = {}
+            requested = dict.fromkeys(offered, 0)
             for shape, pods in coming.items():
-                for amounts in (shape.requests, shape.assumed):
-                    for name, amount in amounts.items():
-                        requested[name] = requested.get(name, 0) + pods * amount
-            offered = {name: amounts[i] for name, amounts in allocatable.items()}
-            taken = {name: amounts[i] for name, amounts in used.items()}
-            found.append(fit_score(offered, taken, requested, self.settings.resources))
+                for name, amount in asked[shape]:
+                    requested[name] += pods * amount
+            here = {name: amounts[i] for name, amounts in offered.items()}
+            held_here = {name: amounts[i] for name, amounts in taken.items()}
+            found.append(fit_score(here, held_here, requested, self.settings.resources))
         return found
 
     def begin(self, group: KubePodGroup, placement: GroupPlacement[Ints]) -> None:
