@@ -24,7 +24,7 @@ from workbench.model.asked import session_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, key_of_job
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
@@ -208,7 +208,7 @@ def fix_report(
     UnknownNameError
         No gang has this name, or there is no such class.
     InputError
-        The policy places the job.
+        The policy places the job, or gangs of several namespaces have this name.
 
     Examples
     --------
@@ -221,11 +221,7 @@ def fix_report(
     policy = as_policy(policy)
     gangs, snapshot = session_of(gangs, snapshot)
     keys = [gang.key for gang in gangs]
-    called = [gang.key for gang in gangs if gang.name == job]
-    if job not in keys and len(called) == 1:
-        job = called[0]
-    if job not in keys:
-        raise UnknownNameError("job", job, keys)
+    job = key_of_job(job, keys)
     for name in classes:
         if name not in CLASSES:
             raise UnknownNameError("class of edits", name, list(CLASSES))
