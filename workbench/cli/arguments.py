@@ -138,8 +138,30 @@ def required_policy_names(texts: Sequence[str]) -> list[str]:
 
 def wanted_job(scenario: Scenario, job: str) -> str:
     """The job that ``--job`` names, as ``namespace/name``; empty if it names none."""
+    return job_named(job, [gang.key for gang in scenario.gangs])
+
+
+def job_named(job: str, keys: Sequence[str]) -> str:
+    """The job that ``--job`` names among some, as ``namespace/name``; empty if it names none.
+
+    Parameters
+    ----------
+    job : str
+        ``namespace/name``, or the name alone.
+    keys : sequence of str
+        ``namespace/name`` of each job.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none.
+    InputError
+        A name alone that jobs of several namespaces have.
+    """
+    from workbench.model.scenario import key_of_job
+
     with name_from("--job"):
-        return scenario.gang(job).key if job else ""
+        return key_of_job(job, keys, source="--job") if job else ""
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.advice import tell_left_out
 from workbench.cli.arguments import (
     given_paths,
     load_scenario,
@@ -138,8 +139,7 @@ def compare(
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     for row in comparison.rows:
-        if row.advice.note:
-            tell(f"note: {row.policy}: {row.advice.note}")
+        tell_left_out(row.advice, row.policy)
     _show(comparison, scenario, chosen, wanted, by_job, output, out)
     if scenario.refused or not _placed(comparison, wanted):
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.advice import session_advice
 from workbench.cli.arguments import (
     given_paths,
     matrix_files,
@@ -31,7 +32,7 @@ from workbench.cli.options import (
     SchedulerPolicy,
     TableOutput,
 )
-from workbench.cli.output import check_out, emit, emit_data, print_tables, progress_bar, tell
+from workbench.cli.output import check_out, emit, emit_data, print_tables, tell
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix
     from workbench.formats.load_documents import LoadedDocuments
     from workbench.jobs.schedulers import TakenSchedulers
-    from workbench.model.scenario import Scenario
     from workbench.policies import Policy
 
 __all__ = ["fix"]
@@ -119,7 +119,8 @@ def fix(
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     pending = [d.gang.key for d in decisions if isinstance(d.result, Refusal) and wanted in ("", d.gang.key)]
     written = _written(wanted, pending) if out is not None else ""
-    reports = _reports(chosen, scenario, decisions, pending, _classes(order))
+    advice = session_advice(chosen, decisions, scenario.snapshot, jobs=pending, classes=_classes(order))
+    reports = list(advice.values())
     proven = [_proven(report, chosen, loaded, taken) for report in reports]
     tell_gaps(scenario)
     if out is not None:
@@ -188,18 +189,6 @@ def _classes(order: str) -> list[str]:
         if name not in CLASSES:
             raise UnknownNameError("class of edits", name, list(CLASSES)).of("--order")
     return names
-
-
-def _reports(
-    policy: Policy, scenario: Scenario, decisions: Sequence[Any], pending: Sequence[str], classes: Sequence[str]
-) -> list[FixReport]:
-    from workbench.evaluate.whatif.advice import advise_session
-
-    with progress_bar("looking for fixes of") as step:
-        found = advise_session(policy, decisions, scenario.snapshot, None, jobs=pending, classes=classes, progress=step)
-    if found.note:
-        tell(f"note: {found.note}")
-    return list(found.values())
 
 
 def _edits(fix: JobFix) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import required_policy_names, standard_input
+from workbench.cli.advice import session_advice
+from workbench.cli.arguments import job_named, required_policy_names, standard_input
 from workbench.cli.option_values import name_from, one_of
 from workbench.cli.options import (
     TIMEOUT_S,
@@ -33,7 +35,7 @@ from workbench.cli.output import (
     to_json,
 )
 from workbench.cli.watch import watch
-from workbench.errors import InputError, UnknownNameError
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.cluster.waiting import Said
@@ -277,21 +279,15 @@ def _of_cluster(
                 told = audit([one.gang], one.snapshot, 0, one.nodes, policy, equal_places=True)
                 found.append(({"scheduler": one.scheduler}, told))
         waiting = list(waiting_gangs(state))
-        gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
-        asked = [gang.key for gang in gangs if job in (gang.key, gang.name)] if job else None
-        answers = [audit_waiting(gangs, state.snapshot, tried, policy, _note, asked) for policy in chosen]
-        for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
-            found += [({"scheduler": each.scheduler}, told) for told in audits]
-    if job:
-        keys = list(dict.fromkeys(told.gang.key for _, told in found))
-        found = [(where, told) for where, told in found if job in (told.gang.key, told.gang.name)]
-        if not found:
-            raise UnknownNameError("gang", job, keys)
+    gangs, tried = [each.gang for each in waiting], [bool(each.said) for each in waiting]
+    wanted = job_named(job, list(dict.fromkeys([told.gang.key for _, told in found] + [gang.key for gang in gangs])))
+    advise = partial(session_advice, jobs=[wanted] if wanted else None, named=True)
+    answers = [audit_waiting(gangs, state.snapshot, tried, policy, advise) for policy in chosen]
+    for each, audits in zip(waiting, zip(*answers, strict=True), strict=True):
+        found += [({"scheduler": each.scheduler}, told) for told in audits]
+    if wanted:
+        found = [(where, told) for where, told in found if told.gang.key == wanted]
     return found, {each.gang.key: each.said for each in waiting}
-
-
-def _note(text: str) -> None:
-    tell(f"note: {text}")
 
 
 def _last_moment(paths: list[str]) -> bytes | None:

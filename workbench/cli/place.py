@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.advice import session_advice
 from workbench.cli.arguments import given_paths, load_scenario, policy_with, tell_gaps, wanted_job
 from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import (
@@ -148,7 +149,9 @@ def place(
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=_advice(chosen, scenario, decisions, shown) if waits else None,
+        advice=session_advice(chosen, decisions, scenario.snapshot, jobs=[one.gang.key for one in shown])
+        if waits
+        else None,
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -170,19 +173,6 @@ def _tell_departures(policy: Policy, scenario: Scenario) -> None:
 
     if departs := departures_for(policy.name.partition("+")[0], scenario.gangs):
         tell(f"note: {departs}")
-
-
-def _advice(
-    policy: Policy, scenario: Scenario, decisions: Sequence[Decision], shown: Sequence[Decision]
-) -> SessionAdvice:
-    from workbench.evaluate.whatif.advice import advise_session
-
-    keys = [decision.gang.key for decision in shown]
-    with progress_bar("looking for fixes of") as step:
-        found = advise_session(policy, decisions, scenario.snapshot, jobs=keys, progress=step)
-    if found.note:
-        tell(f"note: {found.note}")
-    return found
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import given_paths, policy_with, reviewed, standard_input, tell_findings
+from workbench.cli.advice import session_advice
+from workbench.cli.arguments import given_paths, job_named, policy_with, reviewed, standard_input, tell_findings
 from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PolicySettings, RunOutput, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
@@ -129,6 +130,14 @@ def run(
         Path | None,
         typer.Option("--store", metavar="FILE", help="Go on with the cluster in this file, and leave it there again."),
     ] = None,
+    job: Annotated[
+        str,
+        typer.Option(
+            "--job",
+            metavar="NAMESPACE/NAME",
+            help="The only job to say what would help it; else each that waits.",
+        ),
+    ] = "",
     output: Annotated[
         RunOutput,
         one_of(
@@ -176,13 +185,15 @@ def run(
     if inputs:
         _submit(cluster, inputs, strict=strict)
     stopped = _lived(cluster, events, times.until)
+    wanted = job_named(job, [f"{row.namespace}/{row.name}" for row in cluster.jobs()])
     if store is not None:
         cluster.save(store, known=known)
     if stopped:
         left = f"; {store} goes on from here" if store is not None else ""
         tell(f"stopped at {instant_text(cluster.now)} s{left}")
     # Who stops the run does not wait for remedies to be tried.
-    _tell_result(cluster, {} if stopped or output is RunOutput.yaml else _advice(cluster, scheduler), output, out)
+    silent = stopped or output is RunOutput.yaml
+    _tell_result(cluster, {} if silent else _advice(cluster, scheduler, wanted), output, out)
     unfinished = ("Pending", "Inqueue", "Failed", "Unknown", "Restarting")
     if stopped:
         raise typer.Exit(130)
@@ -333,18 +344,19 @@ def _tell_result(
     print_tables(*found, out=out)
 
 
-def _advice(cluster: EmbeddedCluster, policy: Policy) -> dict[str, FixReport]:
-    """Why jobs wait at the end of the run and what would help, by the name in the table of jobs."""
-    from workbench.control.waiting import waiting_session
-    from workbench.evaluate.whatif.advice import advise_session
+def _advice(cluster: EmbeddedCluster, policy: Policy, wanted: str) -> dict[str, FixReport]:
+    """Why jobs wait at the end of the run and what would help, by the name in the table of jobs.
 
-    waiting = {f"{row.namespace}/{row.name}" for row in cluster.jobs() if row.waits_for}
+    `wanted`: the name of the only job in question, or empty.
+    """
+    from workbench.control.waiting import waiting_session
+
+    rows = {f"{row.namespace}/{row.name}" for row in cluster.jobs() if row.waits_for}
     session = waiting_session(cluster)
+    waiting = {row: job for row, job in session.jobs.items() if row in rows and wanted in ("", row)}
     decisions = policy.schedule(session.gangs, session.snapshot)
-    found = advise_session(policy, decisions, session.snapshot)
-    if found.note:
-        tell(f"note: {found.note}")
-    return {row: found[job] for row, job in session.jobs.items() if row in waiting and job in found}
+    found = session_advice(policy, decisions, session.snapshot, jobs=set(waiting.values()))
+    return {row: found[job] for row, job in waiting.items() if job in found}
 
 
 def _record(cluster: EmbeddedCluster, advice: Mapping[str, FixReport]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter
 from workbench.evaluate.usual_policies import USUAL_POLICIES
-from workbench.evaluate.whatif.advice import MOST_ADVISED, SessionAdvice, advise_session
+from workbench.evaluate.whatif.advice import SessionAdvice, advise_session
 from workbench.model.asked import session_of
 from workbench.model.counted import counted
 from workbench.model.deferred import DeferredModule
@@ -220,7 +220,7 @@ def compare(
     policies: Sequence[str | Policy] = USUAL_POLICIES,
     progress: ProgressOption = None,
     inputs: Mapping[str, str] | None = None,
-    most_advised: int = MOST_ADVISED,
+    most_advised: int | None = None,
     communication: CommunicationPlan | None = None,
     names: Sequence[str] | None = None,
     jobs: int = 1,
@@ -241,8 +241,9 @@ def compare(
         True: show a bar. A function is called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional
         File name to SHA-256 (`Scenario.inputs`), for the provenance; by default the scenario's.
-    most_advised : int
-        Pending jobs of each policy for which changes that would help are tried, in the order of the gangs.
+    most_advised : int, optional
+        Pending jobs of each policy for which changes that would help are tried, the first ones in the order of the
+        gangs; None: all, as far as the budget of work reaches.
     communication : CommunicationPlan, optional
         Adds the cost of communication of the jobs that it names to the metrics, and its sources to the provenance.
     names : sequence of str, optional
@@ -250,7 +251,7 @@ def compare(
     jobs : int
         Policies that run at a time, each in a process of its own; the result is the same for any number.
     advised : collection of str, optional
-        ``namespace/name`` of the jobs for which changes that would help are tried; None: the first ones.
+        ``namespace/name`` of the jobs for which changes that would help are tried; None: all.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,37 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["Scenario"]
+__all__ = ["Scenario", "key_of_job"]
+
+
+def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
+    """The ``namespace/name`` of the job that is called `name`.
+
+    Parameters
+    ----------
+    name : str
+        ``namespace/name``, or the name alone.
+    keys : sequence of str
+        ``namespace/name`` of each job.
+    source : str
+        What the name comes from, for an error.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none.
+    InputError
+        A name alone that jobs of several namespaces have.
+    """
+    if name in keys:
+        return name
+    found = [key for key in keys if key.partition("/")[2] == name]
+    if len(found) > 1:
+        expected = f"one of {', '.join(found)}"
+        raise InputError("several jobs have this name", source=source, got=repr(name), expected=expected)
+    if not found:
+        raise UnknownNameError("job", name, list(keys))
+    return found[0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,13 +107,8 @@ class Scenario(Value, Displayed, Tabular):
         InputError
             A name alone that gangs of several namespaces have.
         """
-        found = [gang for gang in self.gangs if name == gang.key] or [gang for gang in self.gangs if name == gang.name]
-        if len(found) > 1:
-            keys = ", ".join(gang.key for gang in found)
-            raise InputError("several jobs have this name", source="job", got=repr(name), expected=f"one of {keys}")
-        if found:
-            return found[0]
-        raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])
+        key = key_of_job(name, [gang.key for gang in self.gangs])
+        return next(gang for gang in self.gangs if gang.key == key)
 
     def with_gangs(self, *gangs: Gang) -> Scenario:
         """A copy of the scenario with further gangs, in place of those of the same name.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 
+from workbench.evaluate.whatif.budget import sessions_each
 from workbench.evaluate.whatif.fix import fix_report
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
@@ -14,9 +16,6 @@ from workbench.policies.contract import Policy
 from workbench.simulate.job_run import kind_of
 
 __all__ = ["WaitingReasons"]
-
-#: Trials of changes for a job.
-_MOST_RUNS = 60
 
 
 class WaitingReasons(Mapping[int, str]):
@@ -68,6 +67,14 @@ class WaitingReasons(Mapping[int, str]):
             found = self._known[number] = self._told(found, in_session=number in self._in_sessions)
         return found
 
+    @cached_property
+    def _runs(self) -> int:
+        """Trials of changes for a job: all jobs share the budget of the advice of a session."""
+        gangs = [each for each in self._known.values() if isinstance(each, Gang)]
+        kinds = [_kind_of(gang) for gang in gangs]
+        jobs = len({kind for kind in kinds if kind is not None}) + kinds.count(None)
+        return sessions_each(jobs, 1, self._snapshot.n_nodes)
+
     def _told(self, gang: Gang, *, in_session: bool) -> str:
         kind = _kind_of(gang)
         if kind is not None and (kind, in_session) in self._of_kind:
@@ -80,7 +87,7 @@ class WaitingReasons(Mapping[int, str]):
         if isinstance(answer, Placement):
             text = "it waits behind another job"
         else:
-            text = fix_report(self._policy, [gang], self._snapshot, gang.key, most_runs=_MOST_RUNS).headline
+            text = fix_report(self._policy, [gang], self._snapshot, gang.key, most_runs=self._runs).headline
         if kind is not None and gang.name not in text:
             self._of_kind[kind, in_session] = text
         return text

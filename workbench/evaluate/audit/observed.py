@@ -33,8 +33,6 @@ __all__ = ["NOT_TRIED", "Audit", "Observed", "audit", "audit_session", "audit_wa
 Observed = Mapping[str, str | None]
 #: `Audit.observed_verdict` of a gang of which the cluster does not say that a scheduler has tried it.
 NOT_TRIED = "not tried"
-#: Waiting gangs of a cluster for which changes are tried.
-_MOST_ADVISED = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +200,7 @@ def audit_waiting(
     snapshot: ClusterSnapshot,
     tried: Sequence[bool],
     policy: Policy,
-    tell: Callable[[str], None] | None = None,
-    jobs: Collection[str] | None = None,
+    advise: Callable[[Policy, Sequence[Decision], ClusterSnapshot], Mapping[str, FixReport]] = advise_session,
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
@@ -215,10 +212,9 @@ def audit_waiting(
         Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
         come to it yet, and nothing differs.
     policy : Policy
-    tell : callable, optional
-        Called with a note about jobs for which nothing was tried (`SessionAdvice.note`), if there are any.
-    jobs : collection of str, optional
-        ``namespace/name`` of the gangs for which changes that would help are tried; None: the first ones.
+    advise : callable
+        Called with the policy, its decisions and the snapshot; answers with reports on pending gangs, by
+        ``namespace/name``.
 
     Returns
     -------
@@ -228,9 +224,7 @@ def audit_waiting(
     recorders = _recorders(dict(enumerate(gangs)))
     found = []
     decisions = policy.schedule(gangs, snapshot, recorders)
-    advice = advise_session(policy, decisions, snapshot, _MOST_ADVISED, jobs=jobs)
-    if advice.note and tell is not None:
-        tell(f"{policy.name}: {advice.note}")
+    advice = advise(policy, decisions, snapshot)
     for i, decision in enumerate(decisions):
         told = _told(decision, recorders.get(i), snapshot.topology, {}, policy)
         if isinstance(decision.result, Refusal):

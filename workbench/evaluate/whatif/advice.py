@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from workbench.evaluate.switch_sharing import after_session
-from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
+from workbench.evaluate.whatif.budget import (
+    FEWEST_SESSIONS,
+    MOST_WORK,
+    PROOF_SESSIONS,
+    TrialBudget,
+    session_work,
+)
 from workbench.evaluate.whatif.edit import CLASSES
 from workbench.evaluate.whatif.fix import FixReport, JobQuestion, fix_report
-from workbench.evaluate.whatif.trials import EditTrials
+from workbench.evaluate.whatif.trials import EditTrials, SharedSessions
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy
 
-__all__ = ["MOST_ADVISED", "SessionAdvice", "advise", "advise_session"]
-
-#: Pending jobs of a session for which edits are tried where nobody says how many; a table shows no more.
-MOST_ADVISED = 40
-
-#: Pending jobs for each of which edits are tried in the whole session; of more jobs each is tried by itself first.
-_FEW_JOBS = 8
-#: Whole sessions in which sets that help a job by itself may be run although its share pays for fewer.
-_PROOF_SESSIONS = 2
+__all__ = ["SessionAdvice", "advise", "advise_session"]
 
 
 class SessionAdvice(dict[str, FixReport]):
@@ -33,7 +31,7 @@ class SessionAdvice(dict[str, FixReport]):
     ----------
     left_out : int
         Pending jobs for which nothing was found because more jobs wait than are reported on, or because the budget of
-        work allows too few sessions: those without a report, and those without a fix that were tried by themselves.
+        work ended: those without a report, and those without a fix whose search is not complete.
     """
 
     left_out: int = 0
@@ -79,7 +77,7 @@ def advise_session(
     policy: Policy,
     decisions: Sequence[Decision],
     snapshot: ClusterSnapshot,
-    most: int | None = MOST_ADVISED,
+    most: int | None = None,
     *,
     jobs: Collection[str] | None = None,
     classes: Sequence[str] = CLASSES,
@@ -96,8 +94,8 @@ def advise_session(
     snapshot : ClusterSnapshot
         The cluster when the session began.
     most : int, optional
-        Pending jobs to report on at most, the first ones in the order of the decisions. None: all of them, each tried
-        in the whole session as `fix_report` does, as far as the budget of work allows. 0: nobody asks for advice.
+        Pending jobs to report on at most, the first ones in the order of the decisions; None: all. 0: nobody asks for
+        advice.
     jobs : collection of str, optional
         ``namespace/name`` of the jobs in question; None: all.
     classes : sequence of str
@@ -113,34 +111,29 @@ def advise_session(
 
     Notes
     -----
-    All jobs share one budget of work (`budget`). Of more than a few jobs, each is tried by itself after the session,
-    and the first sets of edits that help there are run in the whole session; what does not hold there, or cannot be
-    run there within the budget, is not reported.
+    All jobs share one budget of work (`budget`), and the sessions that were run under edits of no single job. Each job
+    is searched in the whole session as `fix_report` does where its share pays for `FEWEST_SESSIONS`. Otherwise it is
+    tried by itself after the session, and the first sets of edits that help there are run in the whole session; what
+    does not hold there, or cannot be run there within the budget, is not reported. Jobs for which nothing was found
+    are searched in the whole session after all others, with the work that is left.
     """
     if most == 0:
         return SessionAdvice()
     refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
-    waiting = len(refused)
-    if most is not None:
-        del refused[most:]
-    few = most is None or len(refused) <= _FEW_JOBS
-    asking = _SessionQuestions(policy, decisions, snapshot, tuple(classes))
-    found = SessionAdvice()
-    found.left_out = waiting - len(refused)
-    for done, refusal in enumerate(refused):
-        key = refusal.gang.key
-        if progress is not None:
-            progress(done, len(refused), key)
-        question = asking.ask(refusal, len(refused) - done, few=few)
-        if question is not None:
-            found[key] = question.answer()
-        if question is None or not (found[key].fixes or question.in_session):
-            found.left_out += 1
+    asked = refused[:most]
+    asking = _SessionQuestions(policy, decisions, snapshot, tuple(classes), progress)
+    # Jobs for which nothing was found get another search, with the work that the others left.
+    missed = asking.ask_all(asking.ask_all(asked, again=False), again=True)
+    found = SessionAdvice(
+        {one.gang.key: asking.reports[one.gang.key] for one in asked if one.gang.key in asking.reports}
+    )
+    # A single job has had all of the budget, and its report says what it is worth.
+    found.left_out = len(refused) - len(asked) + (len(missed) if len(asked) > 1 else 0)
     return found
 
 
 class _SessionQuestions:
-    """The pending jobs of one session, which share a budget of work."""
+    """The pending jobs of one session, which share a budget of work and the sessions that were run."""
 
     def __init__(
         self,
@@ -148,26 +141,52 @@ class _SessionQuestions:
         decisions: Sequence[Decision],
         snapshot: ClusterSnapshot,
         classes: tuple[str, ...],
+        progress: Callable[[int, int, str], None] | None,
     ) -> None:
+        self.reports: dict[str, FixReport] = {}
+        self._progress = progress
         self._policy, self._decisions, self._snapshot, self._classes = policy, decisions, snapshot, classes
         self._gangs = [decision.gang for decision in decisions]
         self._session = session_work(len(self._gangs), snapshot.n_nodes)
-        self._budget = TrialBudget(max(MOST_WORK, FEWEST_SESSIONS * self._session))
+        self._fewest = FEWEST_SESSIONS * self._session
+        self._budget = TrialBudget(max(MOST_WORK, self._fewest))
+        self._shared = SharedSessions()
         self._after: ClusterSnapshot | None = None
 
-    def ask(self, refusal: Refusal, n_left: int, *, few: bool) -> JobQuestion | None:
+    def ask_all(self, refused: Sequence[Refusal], *, again: bool) -> list[Refusal]:
+        """Ask about each job, and return those for which more work might find something.
+
+        `again`: the jobs were asked about before, and are searched in the whole session now.
+        """
+        missed = []
+        for number, refusal in enumerate(refused):
+            key, n_left = refusal.gang.key, len(refused) - number
+            if self._progress is not None and not again:
+                self._progress(number, len(refused), key)
+            question = self._question(refusal, n_left, again=again)
+            if question is not None:
+                report = question.answer()
+                if report.fixes or key not in self.reports:
+                    self.reports[key] = report
+                if report.fixes or question.exhausted:
+                    continue
+            missed.append(refusal)
+        return missed
+
+    def _question(self, refusal: Refusal, n_left: int, *, again: bool) -> JobQuestion | None:
         """The question about one job, of so many that are left; None if the budget does not suffice for it."""
-        if self._budget.spent:
+        left, share = self._budget.left, self._budget.left // n_left
+        if left <= 0 or (again and left < self._fewest):
             return None
-        key, share = refusal.gang.key, self._budget.left // n_left
-        whole = few and share >= FEWEST_SESSIONS * self._session
-        alone = None if whole else self._alone(refusal.gang, share // 2)
+        alone = None if again or share >= self._fewest else self._alone(refusal.gang, share // 2)
         searched = alone is None or alone.base.placement is not None
-        if searched and not whole and self._budget.left < FEWEST_SESSIONS * self._session:
+        if searched and left < self._fewest:
             return None
-        part = self._budget.part(max(share, (FEWEST_SESSIONS if searched else _PROOF_SESSIONS) * self._session))
-        trials = EditTrials(self._policy, self._gangs, self._snapshot, key, self._decisions, part)
-        return JobQuestion(self._policy, trials, refusal, self._classes, alone)
+        work = max(share, self._fewest if searched else PROOF_SESSIONS * self._session)
+        part = self._budget.part(work, free_answers=again or not searched)
+        key = refusal.gang.key
+        trials = EditTrials(self._policy, self._gangs, self._snapshot, key, self._decisions, part, self._shared)
+        return JobQuestion(self._policy, trials, refusal, self._classes, alone, brief=share < self._fewest)
 
     def _alone(self, gang: Gang, work: int) -> EditTrials:
         """The job by itself after the session."""

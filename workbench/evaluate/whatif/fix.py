@@ -24,7 +24,7 @@ from workbench.model.asked import session_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, key_of_job
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy
@@ -208,7 +208,7 @@ def fix_report(
     UnknownNameError
         No gang has this name, or there is no such class.
     InputError
-        The policy places the job.
+        The policy places the job, or gangs of several namespaces have this name.
 
     Examples
     --------
@@ -221,11 +221,7 @@ def fix_report(
     policy = as_policy(policy)
     gangs, snapshot = session_of(gangs, snapshot)
     keys = [gang.key for gang in gangs]
-    called = [gang.key for gang in gangs if gang.name == job]
-    if job not in keys and len(called) == 1:
-        job = called[0]
-    if job not in keys:
-        raise UnknownNameError("job", job, keys)
+    job = key_of_job(job, keys)
     for name in classes:
         if name not in CLASSES:
             raise UnknownNameError("class of edits", name, list(CLASSES))
@@ -263,7 +259,10 @@ class JobQuestion:
         refusal: Refusal,
         classes: tuple[str, ...],
         alone: EditTrials | None = None,
+        *,
+        brief: bool = False,
     ) -> None:
+        self._brief = brief
         self._policy, self._trials, self._refusal, self._classes = policy, trials, refusal, classes
         self._rank = {name: i for i, name in enumerate(classes)}
         self._searched = trials if alone is None or alone.base.placement is not None else alone
@@ -292,13 +291,16 @@ class JobQuestion:
 
         Of sets found with the job by itself, only the first one and the first one at no cost are kept, as far as the
         budget allows to run them in the session. There a smaller change may do, because other jobs are placed
-        differently, too.
+        differently, too. If none holds there, the first one is tried together with a higher priority.
         """
         if self.in_session:
             return [self._fix(edits) for edits in sets]
         fixes: list[JobFix] = []
-        session = self._search.within(self._trials)
-        for found in sorted(map(self._fix_of_search, sets), key=self._order):
+        case = self._trials.base.case
+        rise = [family for family in self._allowed(families(case, 0)) if family.loosest.kind == "priority"]
+        session = self._search.within(self._trials, rise)
+        ordered = sorted(map(self._fix_of_search, sets), key=self._order)
+        for found in ordered:
             if self._trials.tired:
                 break
             # A session of many jobs takes long: one fix, and one at no cost.
@@ -306,6 +308,10 @@ class JobQuestion:
                 fixes.append(self._fix(session.weakened(found.edits)))
                 if not fixes[-1].costs:
                     break
+        if ordered and rise and not fixes and not self._trials.tired:
+            # Another job takes what the edits leave; this one may get it if it comes first.
+            both = [*ordered[0].edits, rise[0].loosest]
+            fixes += [self._fix(session.weakened(both))] if self._trials.works(both) else []
         return fixes
 
     @property
@@ -313,10 +319,15 @@ class JobQuestion:
         """Whether sets of edits are looked for in the whole session."""
         return self._searched is self._trials
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether sets of edits were looked for in the whole session until the end of the search."""
+        return self.in_session and not self._trials.tired
+
     def _sets(self, most: int) -> list[tuple[Edit, ...]]:
         """Minimal sets of edits: single edits; where none helps, larger sets that avoid dear edits."""
         search = self._search
-        found = search.singles(most)
+        found = search.singles(most, (lambda edits: not self._fix_of_search(edits).costs) if self._brief else None)
         sets = list(found)
         if all(self._fix_of_search(edits).costs for edits in found):
             sets += filter(None, [search.preferred(list(filter(is_free, self._cheap)))])

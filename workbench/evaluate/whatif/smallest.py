@@ -10,7 +10,7 @@ Each set is then weakened edit by edit as far as the job is still placed, and ed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import combinations
 
@@ -22,6 +22,8 @@ __all__ = ["FixSearch", "combinable", "is_free"]
 
 #: Members of a family that are tried one by one where its largest change does not help.
 _FEW = 8
+#: Smaller changes from which on the smallest ones are tried first, because a small one mostly helps.
+_MANY = 64
 #: Edits up to which all pairs are tried.
 _MOST_PAIRED = 60
 
@@ -52,29 +54,49 @@ class FixSearch:
         self._exhaustive = exhaustive
         self.proved = True
 
-    def within(self, trials: EditTrials) -> FixSearch:
-        """This search, with the sets of edits that it has found, in another session with the job."""
+    def within(self, trials: EditTrials, more: Iterable[Family]) -> FixSearch:
+        """This search, with the sets of edits that it has found, in another session with the job.
+
+        Parameters
+        ----------
+        trials : EditTrials
+        more : iterable of Family
+            Families that only the other session has.
+        """
         other = copy(self)
-        other._trials = trials
+        other._trials, other._of = trials, {**self._of, **{family.loosest: family for family in more}}
         return other
 
-    def singles(self, most: int) -> list[tuple[Edit, ...]]:
-        """Edits that help alone, weakened; at most `most` of each class."""
+    def singles(self, most: int, enough: Callable[[tuple[Edit, ...]], bool] | None = None) -> list[tuple[Edit, ...]]:
+        """Edits that help alone, weakened.
+
+        Parameters
+        ----------
+        most : int
+            Edits of each class at most.
+        enough : callable, optional
+            Whether an edit is so good that those of later classes are not tried; None: all classes are.
+        """
         found: list[tuple[Edit, ...]] = []
         counts: dict[str, int] = {}
         kinds: set[str] = set()
+        last = ""
         for family in self._families:
             loosest = family.loosest
+            if last and loosest.category != last:
+                break
             if counts.get(loosest.category, 0) >= most or not kinds.isdisjoint(family.spared_by):
                 continue
-            if self._trials.tired:
+            if not self._trials.affords((loosest,)):
                 self.proved = False
-                break
+                continue
             helping = self._helping(family)
             if helping is not None:
                 counts[loosest.category] = counts.get(loosest.category, 0) + 1
                 kinds.add(loosest.kind)
                 found.append(self.weakened((helping,)))
+                if enough is not None and enough(found[-1]):
+                    last = loosest.category
         return found
 
     def _helping(self, family: Family) -> Edit | None:
@@ -83,7 +105,9 @@ class FixSearch:
             return family.loosest
         if self._exhaustive:
             for edit in family.few(_FEW):
-                if self._trials.works((edit,)):
+                if not self._trials.affords((edit,)):
+                    self.proved = False
+                elif self._trials.works((edit,)):
                     self._of.setdefault(edit, family)
                     return edit
         return None
@@ -169,19 +193,28 @@ class FixSearch:
                 continue
             others = kept[:i] + kept[i + 1 :]
             milder = list(family.milder(self._trials.outcome(kept)))
-            low, high = 0, len(milder)
-            while low < high and not self._trials.tired:
-                middle = (low + high) // 2
-                if self._trials.works([*others, milder[middle]]):
-                    high = middle
-                else:
-                    low = middle + 1
-            self.proved = self.proved and low == high
-            if high < len(milder):
-                kept[i] = milder[high]
+            smallest = self._smallest(milder, others)
+            if smallest < len(milder):
+                kept[i] = milder[smallest]
             kept[i] = self._shrunk(family, kept[i], others)
             self._of.setdefault(kept[i], family)
         return self._needed(kept)
+
+    def _smallest(self, milder: Sequence[Edit], others: Sequence[Edit]) -> int:
+        """Index of the smallest change that helps together with other edits; the number of changes if none does."""
+        low, high = 0, len(milder)
+        step = 1 if high > _MANY else 0  # doubled until a change helps; then, or at once, the rest is halved
+        while low < high:
+            at = min(low + step, high) - 1 if step else (low + high) // 2
+            edits = [*others, milder[at]]
+            if not self._trials.affords(edits):
+                self.proved = False
+                break
+            if self._trials.works(edits):
+                high, step = at, 0
+            else:
+                low, step = at + 1, 2 * step
+        return high
 
     def _shrunk(self, family: Family, edit: Edit, others: Sequence[Edit]) -> Edit:
         smaller = True
