@@ -29,6 +29,14 @@ def test_the_plugin_is_workbench_live(monkeypatch: pytest.MonkeyPatch, capsys: A
     assert "No such command 'no-such'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--help"], ["compare", "--help"], ["compare", "--nope"]])
+def test_the_plugin_is_called_by_its_own_name(words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl-topology", *words])
+    kubectl.main()
+    told = "".join(capsys.readouterr())
+    assert f"kubectl topology{' compare' * (len(words) > 1)} " in told and "workbench live" not in told.splitlines()[0]
+
+
 @pytest.mark.parametrize(("typed", "want"), [(["do"], ["doctor"]), (["rbac", "--o"], ["--output", "--out"])])
 def test_completion(typed: list[str], want: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     for name in ("_WORKBENCH_COMPLETE", "COMP_WORDS", "COMP_CWORD"):

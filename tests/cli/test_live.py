@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+import workbench as wb
 from tests.cli.conftest import Run
+from workbench import live
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +58,21 @@ def test_a_subject_in_another_form_is_refused(run: Run, subject: str) -> None:
     result = run("live", "rbac", subject)
     assert (result.status, result.out) == (2, "")
     assert result.err.startswith(f"workbench: SUBJECT: not a subject (found '{subject}', expected user:NAME, ")
+
+
+def test_a_snapshot_as_yaml_is_the_same_cluster(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ["Node", "Pod"]
+    objects = tuple(
+        f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{kind.lower()}-1","namespace":""}}}}'.encode()
+        for kind in made
+    )
+    taken = live.LiveSnapshot("c", "s", "u", {}, (), objects)
+    monkeypatch.setattr(live, "take_snapshot", lambda *given, **options: taken)
+    file = tmp_path / "cluster.yaml"
+    assert run("live", "snapshot", "-o", "yaml", "--out", file).status == 0
+    assert yaml.safe_load(file.read_text("utf-8")) == json.loads(run("live", "snapshot").out)
+    assert wb.load(file).gangs == taken.scenario().gangs
+    assert file.stat().st_mode & 0o077 == 0
 
 
 def test_the_roles_of_a_service_account(run: Run) -> None:

@@ -410,7 +410,7 @@ def test_every_form_has_the_loss(run: Run, tmp_path: Path, form: str) -> None:
     if form == "html":
         page = tmp_path / "page.html"
         run("live", "compare", path, "--policies", "volcano-1.15", "-o", form, "--out", page)
-        assert page.read_text() == result.out.rstrip("\n")
+        assert page.read_text() == result.out
 
 
 def test_the_last_moment_of_a_recording_is_compared(run: Run, tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import workbench.cli.place
 from tests.cli.conftest import Run, cluster_yaml, job_yaml
+from workbench.cli.app import command
 from workbench.errors import ClusterError, InternalError
 
 COMMAND = [sys.executable, "-m", "workbench"]
@@ -87,6 +89,22 @@ def test_bad_files_are_one_line_that_names_them(run: Run, tmp_path: Path, conten
 def test_a_folder_without_a_manifest_is_said(run: Run, tmp_path: Path) -> None:
     result = run("compare", "-f", tmp_path, "--policies", "gang")
     assert result.status == 2 and "no manifest" in result.err
+
+
+def commands_below(one: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with its path, this one first."""
+    yield path, one
+    for name, below in getattr(one, "commands", {}).items():
+        yield from commands_below(below, (*path, name))
+
+
+def test_no_summary_in_a_list_of_commands_is_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    groups = [path for path, one in commands_below(command(), ()) if getattr(one, "commands", None)]
+    assert len(groups) > 5
+    for path in groups:
+        told = run(*path, "--help").out.partition("Commands:")[2]
+        assert told and "..." not in told, path
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -101,3 +101,4 @@ def test_the_help_names_arguments_without_python_types() -> None:
     for path, one in commands(command()):
         text = one.get_help(typer.Context(one, info_name=path[-1]))
         assert not re.search(r"<(list|str|path|int|float|tuple)\b", text), (path, text)
+        assert not re.search(r"[{}]|\[\[|….*\.\.\.", text.splitlines()[0]), text

@@ -17,7 +17,7 @@ from workbench.report.tables import new_table, text_row
 def test_a_result_goes_to_a_file(tmp_path: Path) -> None:
     target = tmp_path / "r.html"
     output.emit("new", target)
-    assert target.read_text(encoding="utf-8") == "new"
+    assert target.read_text(encoding="utf-8") == "new\n"
     with pytest.raises(InputError, match="cannot be written"):
         output.emit("new", tmp_path)
 

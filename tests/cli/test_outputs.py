@@ -20,15 +20,14 @@ DEMO = ROOT / "datasets" / "demo"
 
 #: Commands that hand back no result of their own, and what they do.
 NO_RESULT = {
-    ("live", "snapshot"): "writes one file, whose form is fixed",
     ("operator", "run"): "runs until it is stopped",
     ("operator", "admission"): "runs until it is stopped",
     ("kind", "up"): "makes a cluster",
     ("kind", "down"): "removes one",
     ("kind", "nodes"): "runs until it is stopped",
 }
-#: Commands whose result is short, or a stream.
-NO_FILE = {("validate",), ("expand",), ("schema",), ("gpus",), ("live", "watch")}
+#: The one command whose result is a stream.
+NO_FILE = {("live", "watch")}
 WIDE = {("place",), ("compare",), ("live", "compare")}
 
 ALL = dict(commands(command()))
@@ -162,6 +161,38 @@ def test_a_shell_completes_names(words: str, want: list[str], monkeypatch: pytes
     with pytest.raises(SystemExit):
         main([])
     assert [line for line in capsys.readouterr().out.splitlines() if line in want] == want
+
+
+@pytest.mark.parametrize(
+    ("words", "forms"),
+    [
+        (f"gpus {ROOT}/datasets/koordinator-matrices/matrix-a.txt -k 2", ("table", "json")),
+        (f"gpus {ROOT}/datasets/koordinator-matrices/matrix-a.txt --regret -k 2", ("table", "yaml", "html")),
+        (f"validate {ROOT}/datasets/three-level-tree", ("table", "json", "yaml")),
+        (f"expand {ROOT}/datasets/samples/pytorch-job.yaml", ("yaml", "json")),
+        ("schema Job", ("json", "yaml")),
+        ("schema --all --crd", ("yaml", "json")),
+    ],
+)
+def test_a_short_result_can_be_a_file_too(run: Run, tmp_path: Path, words: str, forms: tuple[str, ...]) -> None:
+    for form in forms:
+        file = tmp_path / f"result.{form}"
+        printed = run(*words.split(), "-o", form)
+        written = run(*words.split(), "-o", form, "--out", file)
+        assert (written.out, file.read_text("utf-8")) == ("", printed.out)
+
+
+def test_secrets_of_a_file_are_for_its_owner(run: Run, tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: many}\n"
+        "spec: {schedulerName: volcano, minAvailable: 1, plugins: {ssh: []}, tasks: [{name: w, replicas: 1, template: "
+        "{spec: {restartPolicy: OnFailure, containers: [{name: c, image: i}]}}}]}\n"
+    )
+    written = tmp_path / "objects.yaml"
+    run("expand", job, "--out", written)
+    assert "kind: Secret" in written.read_text("utf-8")
+    assert written.stat().st_mode & 0o077 == 0
 
 
 def test_a_table_in_a_file_leaves_the_output_of_the_process_alone(

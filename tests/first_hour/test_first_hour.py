@@ -228,6 +228,9 @@ class TestMatrices:
         assert np.array(matrix, dtype=np.float32).dtype == np.float32
         assert not np.asarray(matrix).flags.writeable and np.array(matrix).flags.writeable
         assert matrix.to_dataframe().equals(self.FRAME)
+        assert (
+            pd.DataFrame(matrix).to_numpy().tolist() == [row.tolist() for row in matrix] == [[0.0, 48.0], [12.0, 0.0]]
+        )
         assert float(np.max(matrix)) == 48.0
 
     def test_a_labelled_table_keeps_its_names(self):

@@ -26,13 +26,15 @@ _LONGEST_LINE = 1000
 BAD_INPUT, NO_CLUSTER, INTERRUPTED = 2, 3, 130
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, called: str = "") -> int:
     """Run the command line.
 
     Parameters
     ----------
     argv : sequence of str, optional
         Arguments without the program's name; those of the process by default.
+    called : str
+        Name of the program in its help, where it stands for the first argument: ``kubectl topology`` is ``live``.
 
     Returns
     -------
@@ -48,16 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _fail("standard output is closed", BAD_INPUT)
     with readers_may_leave():
-        return _status(sys.argv[1:] if argv is None else argv)
+        return _status(sys.argv[1:] if argv is None else argv, called)
 
 
-def _status(argv: Sequence[str]) -> int:
+def _status(argv: Sequence[str], called: str) -> int:
     """Run a command and return its exit status; every error is written to stderr as one line."""
     for argument in argv:
         if "\0" in argument:  # releases of typer differ in what they make of one in a path
             return _fail(f"an argument has an embedded null byte: {argument[:100]!r}", BAD_INPUT)
     try:
-        status = _run(argv)
+        status = _run(argv, called)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
@@ -84,7 +86,7 @@ def _status(argv: Sequence[str]) -> int:
         return _fail(f"internal error at {place}, please report it: {type(error).__name__}: {error}", BAD_INPUT)
 
 
-def _run(argv: Sequence[str]) -> int:
+def _run(argv: Sequence[str], called: str) -> int:
     import typer
 
     from workbench.cli.app import command
@@ -92,7 +94,11 @@ def _run(argv: Sequence[str]) -> int:
     # Newer typers carry their own copy of click, older ones use the package: the class is found by its name.
     usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
-        status = command(argv[0] if argv else "")(args=list(argv), prog_name="workbench", standalone_mode=False)
+        tree = command(argv[0] if argv else "")
+        if called:
+            status = tree.commands[argv[0]](args=list(argv[1:]), prog_name=called, standalone_mode=False)
+        else:
+            status = tree(args=list(argv), prog_name="workbench", standalone_mode=False)
     except typer.Abort:
         status = INTERRUPTED
     except usage_error as error:

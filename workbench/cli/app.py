@@ -136,9 +136,15 @@ def command(name: str = "") -> Any:
 
 
 def _without_types(tree: Any) -> None:
-    """Let the help write the names of arguments alone; some releases of typer add the Python type of each."""
+    """Let the help write the names of arguments alone, and usage lines as other programs do.
+
+    Some releases of typer add the Python type of each argument, and set required ones in braces.
+    """
     for below in getattr(tree, "commands", {}).values():
         _without_types(below)
     for parameter in tree.params:
         if parameter.param_type_name == "argument":
             parameter.display_type_rich = lambda ctx: None
+            name = parameter.metavar or parameter.name.upper()
+            usage = (name if parameter.required else f"[{name}]") + ("..." if parameter.nargs != 1 else "")
+            parameter.get_usage_pieces = lambda ctx, usage=usage: [usage]

@@ -20,7 +20,7 @@ def _format(name: str) -> str:
 
 def diff(
     paths: Annotated[
-        list[str], typer.Argument(metavar="[OLD NEW]", help="Files or folders, before and after; - is stdin.")
+        list[str], typer.Argument(metavar="OLD NEW", help="Files or folders, before and after; - is stdin.")
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     file: Annotated[
         list[str], typer.Option("-f", "--file", metavar="PATH", help="The same: first before, then after.")

@@ -49,7 +49,7 @@ class DiscoverOutput(StrEnum):
 
 Existing = Annotated[
     list[str],
-    typer.Argument(metavar="[PATH]", help="HyperNodes that exist: files, folders or -.", show_default=False),
+    typer.Argument(metavar="PATH", help="HyperNodes that exist: files, folders or -.", show_default=False),
 ]
 Config = Annotated[
     Path | None,
@@ -81,7 +81,7 @@ Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For 
 _TIMEOUT_S = 30.0
 
 
-@discover_app.command()
+@discover_app.command(short_help="From the labels of nodes")
 def label(
     paths: Annotated[
         list[str],
@@ -147,11 +147,11 @@ def label(
     _finish(result.for_release(release or Release.V1_15), objects, manifests, target, output, out, yes)
 
 
-def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
+def _asking(name: str, line: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
     """Decorator that makes a function the command of a discovery source with an endpoint.
 
     The endpoint is the command's first argument, or else the one in the file of ``--config``. `name` is the source,
-    `metavar` and `meaning` describe the argument in the help.
+    `line` its summary in a list of commands; `metavar` and `meaning` describe the argument in the help.
     """
 
     def register(ask: Ask) -> Ask:
@@ -189,13 +189,13 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
 
         command.__doc__ = ask.__doc__
         command.__annotations__["place"] = Annotated[str, typer.Argument(metavar=metavar, help=meaning)]
-        discover_app.command(name)(command)
+        discover_app.command(name, short_help=line)(command)
         return ask
 
     return register
 
 
-@_asking("ufm", "[ENDPOINT]", "https://HOST[:PORT]; else from --config.")
+@_asking("ufm", "From the ports of an InfiniBand fabric", "ENDPOINT", "https://HOST[:PORT]; else from --config.")
 def _ufm(place: str, access: Any) -> tuple[str, Discover]:
     """Make HyperNodes of an InfiniBand fabric from the ports that NVIDIA's UFM lists.
 
@@ -214,7 +214,7 @@ def _ufm(place: str, access: Any) -> tuple[str, Discover]:
     return server.endpoint, server.discover
 
 
-@_asking("roce", "[URL|FILE]", "Links of the fabric; else from --config.")
+@_asking("roce", "From the links of an Ethernet fabric", "URL|FILE", "Links of the fabric; else from --config.")
 def _roce(place: str, access: Any) -> tuple[str, Discover]:
     """Make HyperNodes of an Ethernet fabric from its links between nodes, leaves and spines.
 

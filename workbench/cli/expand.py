@@ -9,8 +9,8 @@ import typer
 
 from workbench.cli.arguments import kinds_with_counts, reviewed, standard_input, tell_findings, tell_kinds, tell_notes
 from workbench.cli.option_values import one_of
-from workbench.cli.options import ObjectOutput, Strict
-from workbench.cli.output import emit_objects, tell
+from workbench.cli.options import ObjectOutput, Out, Strict
+from workbench.cli.output import check_out, emit_objects, tell
 from workbench.errors import InputError
 
 __all__ = ["expand"]
@@ -18,12 +18,13 @@ __all__ = ["expand"]
 
 def expand(
     path: Annotated[
-        list[str], typer.Argument(metavar="PATH…", help="File, folder or - for stdin, with Volcano Jobs or HyperJobs.")
+        list[str], typer.Argument(metavar="PATH", help="File, folder or - for stdin, with Volcano Jobs or HyperJobs.")
     ],
     output: Annotated[
         ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
     ] = ObjectOutput.yaml,
     strict: Strict = False,
+    out: Out = None,
 ) -> None:
     """Write the pods and other objects that Volcano Jobs and HyperJobs become.
 
@@ -42,6 +43,7 @@ def expand(
     from workbench.jobs.before_submission import job_notices
     from workbench.jobs.expand import expand_hyper_job, expand_job, is_hyper_job, is_volcano_job
 
+    check_out(out)
     stdin = standard_input(path)
     manifests = read_manifests(path, stdin)
     reviewer, findings = reviewed(manifests.documents, stdin, strict=strict)
@@ -69,4 +71,4 @@ def expand(
         expected = "a Job (batch.volcano.sh/v1alpha1) or a HyperJob (training.volcano.sh/v1alpha1)"
         raise InputError("no Job to expand", source=", ".join(path), got=got, expected=expected)
     tell_kinds(others)
-    emit_objects(objects, output)
+    emit_objects(objects, output, out, private=any(one["kind"] == "Secret" for one in objects))

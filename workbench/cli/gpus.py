@@ -12,8 +12,8 @@ import typer
 
 from workbench.cli.arguments import gpu_list, required_policy_names, standard_input
 from workbench.cli.option_values import grouped, one_of, whole
-from workbench.cli.options import ShowOutput
-from workbench.cli.output import DATA, emit, emit_data, print_tables, progress_bar, tell
+from workbench.cli.options import Out, ShowOutput
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables, progress_bar, tell
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.number_text import whole_number
@@ -162,6 +162,7 @@ def gpus(
     output: Annotated[
         ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result; html with --regret.")
     ] = ShowOutput.table,
+    out: Out = None,
 ) -> None:
     """Choose the K GPUs whose slowest link is fastest.
 
@@ -188,6 +189,7 @@ def gpus(
     from workbench.model.best_gpus import best_gpus
     from workbench.model.pod_gpus import split_gpus
 
+    check_out(out)
     ties = {"--link-classes": link_classes, "--all": all_}
     if regret:
         _refuse_options({"--pods": pods, **within.given(), **ties})
@@ -197,7 +199,7 @@ def gpus(
     sizes = [] if regret else _sizes(k, pods, [name for name, value in of_one_set.items() if value])
     matrix = source.read()
     if regret:
-        _show_regret(matrix, k, symmetric.value, policies, output)
+        _show_regret(matrix, k, symmetric.value, policies, output, out)
         return
     asked: dict[str, Any] = {**within.masks(), "symmetric": symmetric.value}
     found: BestGpus | PodGpus
@@ -211,19 +213,19 @@ def gpus(
         # The functions name their arguments, the user knows options.
         options = (*asked, "allowed", "modules")
         raise (error.of(f"--{error.source}") if error.source in options else error) from None
-    _show(found, sizes, output)
+    _show(found, sizes, output, out)
 
 
-def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput) -> None:
+def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput, out: Path | None) -> None:
     """Write the GPUs that were chosen; exit status 1 where none were."""
     from workbench.model.best_gpus import BestGpus
 
     if output in DATA:
-        emit_data(found.to_dict(), output)
+        emit_data(found.to_dict(), output, out)
     elif found.gpus:
         from workbench.report.command_tables import best_gpus_tables, pod_gpus_tables
 
-        print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
+        print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)), out=out)
     if isinstance(found, BestGpus) and found.why_none:
         tell(f"workbench: {found.why_none}")
         raise typer.Exit(1)
@@ -271,9 +273,14 @@ def _refuse_options(options: Mapping[str, object]) -> None:
 
 
 def _show_regret(
-    matrix: BandwidthMatrix, k: int | None, symmetric: SymmetricRule, policies: str | None, output: ShowOutput
+    matrix: BandwidthMatrix,
+    k: int | None,
+    symmetric: SymmetricRule,
+    policies: str | None,
+    output: ShowOutput,
+    out: Path | None,
 ) -> None:
-    """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and print it.
+    """Compute the regret of GPU policies (bandwidth lost against the best choice) on one machine and write it.
 
     `k`: None, all numbers of GPUs. `policies`: names separated by commas; None, the usual policies.
     """
@@ -287,12 +294,12 @@ def _show_regret(
     with progress_bar("asking") as step:
         found = regret(matrix, names, sizes=None if k is None else [k], symmetric=symmetric, progress=step)
     if output in DATA:
-        emit_data(found.to_dict(), output)
+        emit_data(found.to_dict(), output, out)
     elif output is ShowOutput.html:
         from workbench.report.regret_view import regret_page
 
-        emit(regret_page(found))
+        emit(regret_page(found), out)
     else:
         from workbench.report.regret_view import regret_tables
 
-        print_tables(*regret_tables(found))
+        print_tables(*regret_tables(found), out=out)

@@ -30,7 +30,7 @@ def _kind() -> None:
     """Make a cluster with fake GPU nodes from a topology, and remove it."""
 
 
-@kind_app.command()
+@kind_app.command(short_help="Make a cluster with fake GPU nodes")
 def up(
     topology: Annotated[
         str,
@@ -80,7 +80,7 @@ def up(
     )
 
 
-@kind_app.command()
+@kind_app.command(short_help="Delete a cluster of 'kind up'")
 def down(name: Name = "demo") -> None:
     """End a cluster that 'workbench kind up' made, and delete its files; no other cluster is touched.
 
@@ -95,7 +95,7 @@ def down(name: Name = "demo") -> None:
     tell(f"cluster {name} is gone")
 
 
-@kind_app.command("list")
+@kind_app.command("list", short_help="List the clusters of 'kind up'")
 def list_(
     output: Annotated[TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")] = (
         TableOutput.table

@@ -20,7 +20,7 @@ _NO_FILES = ":4"
 
 def main() -> int:
     """Run `workbench live` with the arguments of the process; returns the exit status."""
-    return workbench(["live", *sys.argv[1:]])
+    return workbench(["live", *sys.argv[1:]], called="kubectl topology")
 
 
 def complete() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +34,7 @@ from workbench.cli.output import (
     progress_bar,
     tell,
     to_json,
+    to_yaml,
 )
 from workbench.cli.watch import watch
 from workbench.errors import InputError
@@ -56,7 +58,7 @@ def _live() -> None:
     """Read a live cluster; nothing is written to it."""
 
 
-@live_app.command()
+@live_app.command(short_help="Save the objects of a live cluster")
 def snapshot(
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -64,6 +66,9 @@ def snapshot(
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace names that somebody chose, for a bug report.")
     ] = False,
+    output: Annotated[
+        ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the file.")
+    ] = ObjectOutput.json,
     out: Out = None,
 ) -> None:
     """Read nodes, pods, jobs, queues and HyperNodes of a live cluster into one file.
@@ -81,15 +86,16 @@ def snapshot(
       workbench compare cluster.json --policies volcano-1.13,volcano-1.15
     """
     check_out(out)
-    emit(_taken(context, kubeconfig, timeout, anonymize).decode(), out, private=True)
+    taken = _taken(context, kubeconfig, timeout, anonymize).decode()
+    emit(to_yaml(json.loads(taken)) if output is ObjectOutput.yaml else taken, out, private=True)
 
 
-@live_app.command()
+@live_app.command(short_help="Say which running gangs could be closer")
 def compare(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="[PATH]",
+            metavar="PATH",
             help="A snapshot, a recording of live watch, or manifests with running pods; else the cluster is read.",
             show_default=False,
         ),
@@ -165,10 +171,10 @@ def compare(
         raise typer.Exit(1)
 
 
-live_app.command()(watch)
+live_app.command(short_help="Follow a live cluster")(watch)
 
 
-@live_app.command()
+@live_app.command(short_help="Check version, rights and configuration")
 def doctor(
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -200,7 +206,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-@live_app.command()
+@live_app.command(short_help="Write the roles that reading needs")
 def rbac(
     subject: Annotated[
         str, typer.Argument(metavar="SUBJECT", help="user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")

@@ -45,7 +45,7 @@ def _operator() -> None:
     """Run jobs on a live cluster: the only commands, beside 'kind', that write to one."""
 
 
-@operator_app.command()
+@operator_app.command(short_help="Run the controllers and a scheduler")
 def run(
     policy: SchedulerPolicy = "volcano",
     set_: PolicySettings = [],  # noqa: B006
@@ -115,7 +115,7 @@ def run(
     held.hold(Writer(cluster, timeout), operator, tell)
 
 
-@operator_app.command()
+@operator_app.command(short_help="Serve Volcano's admission over HTTPS")
 def admission(
     listen: Annotated[
         str, typer.Option("--listen", metavar="HOST:PORT", help="Where the API server reaches this server.")
@@ -175,7 +175,7 @@ def admission(
             server.close()
 
 
-@operator_app.command()
+@operator_app.command(short_help="Write what installs the operator")
 def manifests(
     image: Annotated[
         str, typer.Option("--image", metavar="IMAGE", help="Built with the Dockerfile of the repository.")

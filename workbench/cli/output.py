@@ -143,7 +143,7 @@ def check_out(out: Path | None) -> None:
 def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
     """Write a command's result to stdout or, if `out` is given, to a file, with control characters escaped.
 
-    They are escaped in files too, because a file may later be shown in a terminal.
+    They are escaped in files too, because a file may later be shown in a terminal. Either ends in a line break.
 
     Raises InputError: the file cannot be written.
 
@@ -155,9 +155,9 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
     private : bool
         Whether a file that is made is readable by its owner only.
     """
-    text = without_controls(text)
+    text = without_controls(text if text.endswith("\n") else text + "\n")
     if out is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.write(text)
         return
     from workbench.formats.whole_file import write_whole
 

@@ -111,7 +111,7 @@ def _study() -> None:
     """Simulate policies on topologies and workloads with several seeds, and compare them in pairs."""
 
 
-@study_app.command()
+@study_app.command(short_help="Do the missing runs, then show the results")
 @grouped
 def run(
     file: File,
@@ -167,7 +167,7 @@ def run(
         raise typer.Exit(1)
 
 
-@study_app.command()
+@study_app.command(short_help="Show the results: means and differences")
 @grouped
 def show(
     file: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study that was run.")],

@@ -26,22 +26,22 @@ __all__ = ["topology_app"]
 topology_app = typer.Typer(
     help="Look at a topology, check it, or make one.", no_args_is_help=True, rich_markup_mode=None
 )
-topology_app.add_typer(discover_app, name="discover")
+topology_app.add_typer(discover_app, name="discover", short_help="Find HyperNodes as Volcano's controller does")
 
-topology_app.command()(convert)
-topology_app.command()(show)
-topology_app.command()(path)
-topology_app.command()(diff)
-topology_app.command()(lint)
+topology_app.command(short_help="Write a topology in another format")(convert)
+topology_app.command(short_help="Show the HyperNodes as a tree or a picture")(show)
+topology_app.command(short_help="Show the way between two nodes")(path)
+topology_app.command(short_help="Show the changes between two topologies")(diff)
+topology_app.command(short_help="Report mistakes in a topology")(lint)
 
 
-@topology_app.command()
+@topology_app.command(short_help="Make the objects of a cluster, as YAML")
 def generate(
     context: typer.Context,
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]", help="What to make; without it the kinds are listed.", autocompletion=preset_names
+            metavar="KIND", help="What to make; without it the kinds are listed.", autocompletion=preset_names
         ),
     ] = "",
     set_: Annotated[

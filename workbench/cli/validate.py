@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.arguments import given_paths, kinds_with_counts, standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, ObjectOutput, Paths, TableOutput
-from workbench.cli.output import emit, print_tables, tell, to_json
+from workbench.cli.options import Files, From, ObjectOutput, Out, Paths, TableOutput
+from workbench.cli.output import check_out, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.frameworks import FRAMEWORKS
@@ -45,6 +46,7 @@ def validate(
             "--strict", show_default=False, help="Refuse what a cluster would refuse, as this command always does."
         ),
     ] = True,
+    out: Out = None,
 ) -> None:
     """Say whether a cluster would accept, complete or refuse objects.
 
@@ -69,6 +71,7 @@ def validate(
     from workbench.objects.admission import REVIEWED_KINDS
     from workbench.objects.top_owner_kinds import TOP_OWNERS
 
+    check_out(out)
     del strict  # accepted so that all commands that read manifests take the same options
     inputs = given_paths(paths, file)
     intake = FabricIntake.of(from_)
@@ -87,12 +90,12 @@ def validate(
             got=kinds or "no object",
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted({*REVIEWED_KINDS, *TOP_OWNERS})),
         )
-    _show(review, stdin, output)
+    _show(review, stdin, output, out)
     if review.refused:
         raise typer.Exit(1)
 
 
-def _show(review: Review, stdin: bytes | None, output: TableOutput) -> None:
+def _show(review: Review, stdin: bytes | None, output: TableOutput, out: Path | None) -> None:
     if output is TableOutput.json:
         findings: dict[int, list[dict[str, str]]] = {}
         for one, fault, place, _ in review.located(stdin):
@@ -114,31 +117,29 @@ def _show(review: Review, stdin: bytes | None, output: TableOutput) -> None:
             }
             for one in review.objects
         ]
-        emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}))
+        emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}), out)
     elif output is TableOutput.yaml:
         from workbench.formats.write_manifests import to_yaml
 
-        for one in review.objects:
-            if one.verdict.allowed:
-                emit(to_yaml([one.stored]).removesuffix("\n"))
+        if accepted := [one.stored for one in review.objects if one.verdict.allowed]:
+            emit(to_yaml(accepted), out)
         for finding in review.findings(stdin):
             tell(f"refused: {finding.subject}: {finding}")
     else:
         from workbench.report.command_tables import review_tables
 
-        print_tables(*review_tables(review, stdin))
+        print_tables(*review_tables(review, stdin), out=out)
 
 
 def schema(
-    kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="Kind, such as Job; without it: list all.")
-    ] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="Kind, such as Job; without it: list all.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All kinds; only with --crd.")] = False,
     crd: Annotated[bool, typer.Option("--crd", help="A CustomResourceDefinition instead of JSON Schema.")] = False,
     output: Annotated[
         ObjectOutput | None,
         one_of(ObjectOutput, "-o", "--output", help="Form of the result: json, with --crd yaml by default."),
     ] = None,
+    out: Out = None,
 ) -> None:
     """Write the JSON Schema of a kind for editors, or its CustomResourceDefinition.
 
@@ -151,18 +152,19 @@ def schema(
     from workbench.formats.write_manifests import to_yaml, to_yaml_value
     from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of, json_schema_of
 
+    check_out(out)
     if all_ and (not crd or kind is not None):
         raise InputError("not allowed here", source="--all", expected="--crd and no KIND")
     if kind is None and not all_:
         if crd or output is not None:
             raise InputError("no kind given", source="KIND", expected=" or ".join(SCHEMA_KINDS))
-        emit("\n".join(SCHEMA_KINDS))
+        emit("\n".join(SCHEMA_KINDS), out)
     elif not crd:
         found = json_schema_of(str(kind))
-        emit(to_yaml_value(found).removesuffix("\n") if output is ObjectOutput.yaml else to_json(found))
+        emit(to_yaml_value(found).removesuffix("\n") if output is ObjectOutput.yaml else to_json(found), out)
     else:
         crds = [crd_of(one) for one in (SCHEMA_KINDS if all_ else [str(kind)])]
         if output is ObjectOutput.json:
-            emit(to_json({"apiVersion": "v1", "kind": "List", "items": crds} if all_ else crds[0]))
+            emit(to_json({"apiVersion": "v1", "kind": "List", "items": crds} if all_ else crds[0]), out)
         else:
-            emit(to_yaml(crds).removesuffix("\n"))
+            emit(to_yaml(crds).removesuffix("\n"), out)

@@ -6,7 +6,7 @@ The choice of GPUs from a matrix is in `workbench.model.best_gpus`; the search b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -113,6 +113,10 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
 
     def __len__(self) -> int:
         return len(self.gb_s)
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
+        # Rows, as of an array: pandas asks for `__array__` only where a value can be iterated.
+        return iter(self.gb_s)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.gb_s, dtype=dtype, copy=copy)
