@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.formats.yaml_scalars import Scalars
 
@@ -30,9 +30,11 @@ _ELSE = re.compile(r"^(?:%|\.\.\.)", re.MULTILINE)
 _STEP = 1 << 16
 #: Levels that this reader follows; more are refused, or nearly so.
 _MOST_LEVELS = 90
+#: Column and collection outside of all.
+_NOWHERE: tuple[int, Any] = (-1, None)
 
 
-class Segment:
+class Segment(NamedTuple):
     """The text of one document of a stream, with the ``---`` before it.
 
     Attributes
@@ -43,10 +45,9 @@ class Segment:
         Number of its first line, from 0.
     """
 
-    __slots__ = ("begin", "end", "line")
-
-    def __init__(self, begin: int, end: int, line: int) -> None:
-        self.begin, self.end, self.line = begin, end, line
+    begin: int
+    end: int
+    line: int
 
 
 def segments(text: str) -> Iterator[Segment] | None:
@@ -68,6 +69,15 @@ def document_of_lines(text: str, segment: Segment, scalars: Scalars) -> tuple[An
     """The value of a document and the number of its first line with content, from 1.
 
     None if the document is empty or has another form: it is then libyaml's.
+
+    Parameters
+    ----------
+    text : str
+        The whole stream.
+    segment : Segment
+        The document's place in the stream.
+    scalars : Scalars
+        Finds the values of plain scalars.
     """
     begin, end, line = segment.begin, segment.end, segment.line
     if text.startswith("---", begin):
@@ -112,7 +122,7 @@ class _Builder:
         """Take in lines; False if one is not where a well-formed document would have it, or repeats a key."""
         levels, scalars = self._levels, self._scalars
         opened = self._open
-        column, inner = levels[-1] if levels else (-1, None)
+        column, inner = levels[-1] if levels else _NOWHERE
         for indent, dash, key, value, item in lines:
             at = len(indent)
             if at < column:
@@ -147,7 +157,7 @@ class _Builder:
                 if at == column:
                     # The list in the column of its key ends with the next key.
                     levels.pop()
-                    column, inner = levels[-1] if levels else (-1, None)
+                    column, inner = levels[-1] if levels else _NOWHERE
                     if at != column:
                         return False
                 elif self.root is None:

@@ -44,7 +44,15 @@ class GpuChoice:
     pods_first: bool = False
 
     def value(self, matrix: BandwidthMatrix | None, free: int, count: int, bound: int) -> float:
-        """Bottleneck in GB/s of the best set of `count` free GPUs (mask `free`); otherwise as `values`."""
+        """Bottleneck in GB/s of the best set of free GPUs.
+
+        Parameters
+        ----------
+        count : int
+            GPUs to choose.
+        matrix, free, bound
+            As for `values`.
+        """
         return self.values(matrix, free, (count,), bound)[0]
 
     def values(self, matrix: BandwidthMatrix | None, free: int, counts: Sequence[int], bound: int) -> list[float]:
