@@ -492,6 +492,24 @@ cdef class Solver:
             return float("inf"), -1, -1
         return self.levels[best], best_v, best_u
 
+    def lowest_pair(self, uint64_t mask):
+        """Lowest pair weight in a set of devices of a machine of up to 64; inf for fewer than two devices."""
+        cdef uint32_t best = 0xFFFFFFFF, rank
+        cdef uint64_t later
+        cdef int v
+        if mask & ~self.full or self.n > 64:
+            raise ValueError(f"mask: devices of {self.n} expected, in one word")
+        while mask:
+            v = ctz(mask)
+            mask &= mask - 1
+            later = mask
+            while later:
+                rank = <uint32_t>self.rank[v, ctz(later)]
+                later &= later - 1
+                if rank < best:
+                    best = rank
+        return self.levels[best] if best != 0xFFFFFFFF else float("inf")
+
     # -- splits -------------------------------------------------------------------------------------------------------
 
     def split(self, uint64_t free, sizes, uint64_t require, bint fixed, int64_t max_splits):

@@ -24,6 +24,7 @@ from workbench.formats.fabric.lingjun import read_lingjun
 from workbench.formats.fabric.netq import read_netq_graph
 from workbench.formats.fabric.topograph import read_topograph
 from workbench.formats.fabric.topograph_labels import derive_topograph_labels
+from workbench.model.no_collection import no_collection
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology.build import build_topology
@@ -74,10 +75,11 @@ def _reader(
     name: str, text: str, read: Callable[[str, str], FabricRecords], baseline: str, plain: Callable[[str], object]
 ) -> dict[str, Any]:
     def ours() -> Topology:
-        records = read(text, name)
-        return build_topology(
-            records.hypernodes, [node.name for node in records.nodes] or [f"n{i}" for i in range(N_NODES)]
-        )
+        with no_collection():  # as `workbench.load` reads files
+            records = read(text, name)
+            return build_topology(
+                records.hypernodes, [node.name for node in records.nodes] or [f"n{i}" for i in range(N_NODES)]
+            )
 
     topology = ours()
     assert topology.n_nodes == N_NODES and len(topology.domains_at(1)) >= N_LEAVES and not topology.problems

@@ -200,6 +200,7 @@ def test_everything_equals_brute_force(machine, padding, data):
     chosen = reference.chosen_subset(weight, free, k, require, link_class)
     assert indices_of(best.mask) == chosen
     assert best.bottleneck_gb_s == reference.bottleneck(weight, chosen) == solver.value(best.mask)
+    assert solver.value(mask_of(free)) == reference.bottleneck(weight, sorted(free))
     assert best.upper_bound_gb_s >= best.bottleneck_gb_s
     if k > 1:
         slowest = [p for p in itertools.combinations(chosen, 2) if weight[p] == best.bottleneck_gb_s]

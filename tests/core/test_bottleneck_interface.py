@@ -184,6 +184,10 @@ def test_kernel_checks_what_would_read_outside_its_memory():
     raw = kernel.Solver(square(70))
     with pytest.raises(ValueError):
         raw.choose(1, 1)
+    with pytest.raises(ValueError):
+        raw.lowest_pair(1)
+    with pytest.raises(ValueError):
+        kernel.Solver(square(9)).lowest_pair(1 << 9)
     for words in (np.zeros(1, np.uint64), np.zeros(3, np.uint64), np.array([0, 1 << 6], np.uint64)):
         with pytest.raises(ValueError):
             raw.choose_words(words, 1)

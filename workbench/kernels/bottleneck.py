@@ -202,6 +202,8 @@ class BottleneckSolver:
 
     def value(self, mask: int) -> float:
         """Lowest pair weight (GB/s) of a set of devices; inf below two."""
+        if self.n <= 64 and type(mask) is int and not mask >> self.n:
+            return self._c_solver.lowest_pair(mask)
         return self._c_solver.value(self._words("mask", mask))[0]
 
     def split(self, mask: int, sizes: Sequence[int]) -> list[int]:
@@ -313,6 +315,8 @@ class BottleneckSolver:
                 got=repr(mask) if not isinstance(mask, int) or mask < 0 else f"bit {mask.bit_length() - 1}",
                 expected=f"an int with bits 0 to {self.n - 1}",
             )
+        if self.n <= 64:
+            return np.array((mask,), dtype=np.uint64)
         return np.frombuffer(mask.to_bytes(8 * ((self.n + 63) // 64), "little"), dtype="<u8").astype(np.uint64)
 
 

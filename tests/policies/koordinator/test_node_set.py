@@ -106,12 +106,18 @@ def test_of_equal_nodes_the_one_with_the_wider_links_is_taken():
 
 
 def test_a_search_that_is_too_long_takes_the_fullest_nodes_and_says_so(monkeypatch):
-    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 3)
+    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 1)
     found = choose_nodes(one_each([3, 4, 3, 4], (1,), (7,)), (7,), (1,))
     assert not found.proven
     assert found.nodes == ((0, (3,)), (1, (4,)))
     assert found.left == 0
     assert choose_nodes(one_each([1, 1], (1,), (3,)), (3,), (1,)) is None
+
+
+def test_nodes_of_one_bandwidth_need_no_second_search(monkeypatch):
+    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 3)
+    found = choose_nodes(one_each([3, 4, 3, 4], (1,), (7,)), (7,), (1,))
+    assert (found.nodes, found.proven) == (((0, (3,)), (1, (4,))), True)
 
 
 def test_a_set_whose_bandwidth_could_not_be_compared_says_so(monkeypatch):

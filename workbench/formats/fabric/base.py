@@ -66,6 +66,8 @@ class Sample:
         if self.json is not None:
             return frozenset(self.json) if isinstance(self.json, dict) else frozenset()
         head = self.text[:4096].lstrip("- \t\r\n")
+        if head.startswith(("<?xml", "<graphml")):
+            return frozenset()
         if head.startswith("{"):
             return frozenset(_FLOW_KEY.findall(head))
         return frozenset(_TOP_KEY.findall(self.text))

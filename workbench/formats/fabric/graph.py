@@ -96,7 +96,7 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
         raise InputError("no node in it", source=source, got=f"{len(names)} vertices", expected="a vertex of kind node")
     aside = set() if graph.directed else _aside(graph, hosts, names)
     hosts -= aside
-    nodes = [_node(names[v], graph.vertices[v], source) for v in graph.vertices if v in hosts]
+    nodes = _nodes([(names[v], attributes) for v, attributes in graph.vertices.items() if v in hosts], source)
     _check_distinct([node.name for node in nodes], "node", source)
     _check_distinct([names[v] for v in graph.vertices if v not in hosts and v not in aside], "HyperNode", source)
     notes: list[Notice] = []
@@ -140,17 +140,28 @@ def _aside(graph: Graph, hosts: set[str], names: Mapping[str, str]) -> set[str]:
     }
 
 
-def _node(name: str, attributes: Mapping[str, Any], source: str) -> Node:
-    labels: dict[str, str] = {}
-    allocatable: dict[str, int] = {}
-    for key, value in attributes.items():
-        if key.startswith(LABEL):
-            labels[key[len(LABEL) :]] = str(value)
-        elif key.startswith(ALLOCATABLE):
-            if type(value) is not int or not 0 <= value < 2**63:
-                raise InputError("not an amount", source=source, where=f"{name}, {key}", got=repr(value))
-            allocatable[key[len(ALLOCATABLE) :]] = value
-    return make_node(name, labels, allocatable)
+def _nodes(named: Sequence[tuple[str, Mapping[str, Any]]], source: str) -> list[Node]:
+    """Make the nodes of vertices, which are given as names and attributes."""
+    # What each attribute is, and the label or resource that it says: nodes have the same ones.
+    meanings: dict[str, tuple[str, str]] = {}
+    nodes = []
+    for name, attributes in named:
+        labels: dict[str, str] = {}
+        allocatable: dict[str, int] = {}
+        for key, value in attributes.items():
+            meaning = meanings.get(key)
+            if meaning is None:
+                prefix = next((prefix for prefix in (LABEL, ALLOCATABLE) if key.startswith(prefix)), "")
+                meaning = meanings[key] = prefix, key[len(prefix) :]
+            prefix, what = meaning
+            if prefix == LABEL:
+                labels[what] = str(value)
+            elif prefix == ALLOCATABLE:
+                if type(value) is not int or not 0 <= value < 2**63:
+                    raise InputError("not an amount", source=source, where=f"{name}, {key}", got=repr(value))
+                allocatable[what] = value
+        nodes.append(make_node(name, labels, allocatable))
+    return nodes
 
 
 def _check_distinct(names: Sequence[str], kind: str, source: str) -> None:

@@ -132,13 +132,15 @@ def _parse(text: str, source: str) -> Graph:
             "not a GraphML file of one graph", source=source, got=got, expected="<graphml> with one <graph>"
         )
     graph = Graph(directed=graphs[0].get("edgedefault") == "directed")
+    # Elements of one name share their tag.
+    tags: dict[str, str] = {}
     for element in graphs[0]:
-        tag = _tag(element)
+        tag = tags.get(element.tag) or tags.setdefault(element.tag, _tag(element))
         if tag == "node":
             vertex = _attribute(element, "id", source)
             if vertex in graph.vertices:
                 raise InputError("the same vertex twice", source=source, got=vertex, expected="each id once")
-            graph.vertices[vertex] = _attributes(element, keys, source, vertex)
+            graph.vertices[vertex] = _attributes(element, keys, tags, source, vertex)
         elif tag == "edge":
             graph.edges.append((_attribute(element, "source", source), _attribute(element, "target", source)))
     return graph
@@ -155,15 +157,21 @@ def _attribute(element: Any, name: str, source: str) -> str:
     return str(value)
 
 
-def _attributes(element: Any, keys: dict[Any, tuple[str, str]], source: str, vertex: str) -> dict[str, Any]:
+def _attributes(
+    element: Any, keys: dict[Any, tuple[str, str]], tags: dict[str, str], source: str, vertex: str
+) -> dict[str, Any]:
+    """What the ``data`` elements of a vertex say; ``tags`` has the names of elements without their namespace."""
     found: dict[str, Any] = {}
     for data in element:
         entry = keys.get(data.get("key"))
-        if entry is not None and _tag(data) == "data":
+        if entry is not None and (tags.get(data.tag) or tags.setdefault(data.tag, _tag(data))) == "data":
             name, kind = entry
             text = data.text or ""
+            if kind not in ("int", "long"):
+                found[name] = text
+                continue
             try:
-                found[name] = int(text) if kind in ("int", "long") else text
+                found[name] = int(text)
             except ValueError:
                 where = f"{vertex}, {name}"
                 raise InputError("not a number", source=source, where=where, got=repr(text), expected=kind) from None

@@ -27,6 +27,8 @@ _PORT = re.compile(
 )
 #: The speed at the end of a port's line: 4xEDR.
 _SPEED = re.compile(r"\s(\d{1,2}x[A-Z]{3}\d{0,2})\Z")
+_BLOCKS = ("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")
+_LONGEST_SPEED = len(" 12xFDR10")
 _DETECT = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-', re.MULTILINE)
 
 # "name HCA-1", "name mlx5_5": the host, then its adapter.
@@ -42,29 +44,22 @@ _AGGREGATION = "Aggregation Node"
 _SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
 
 
+#: Id of a switch or adapter, and the port there.
+_End = tuple[str, str]
+
+
 @dataclass
 class _Fabric:
     """A parsed ``ibnetdiscover`` printout: descriptions, cables and speeds by id, the line of each switch or adapter.
 
-    `ends` has each cable as its two ends (id, port) in byte order, `speeds` the speed that its first line says.
+    `ends` has each cable as its two ends (id, port) in byte order, with the speed that its first line says, or "".
     """
 
     described: dict[str, str] = field(default_factory=dict)
     cables: dict[str, set[str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     blocks: set[str] = field(default_factory=set)
-    ends: dict[tuple[tuple[str, str], tuple[str, str]], None] = field(default_factory=dict)
-    speeds: dict[tuple[tuple[str, str], tuple[str, str]], str] = field(default_factory=dict)
-
-    def see(self, which: str, description: str | None, line: int) -> None:
-        self.lines.setdefault(which, line)
-        self.cables.setdefault(which, set())
-        if description is not None:
-            self.described.setdefault(which, description)
-
-    def cable(self, a: str, b: str) -> None:
-        self.cables[a].add(b)
-        self.cables[b].add(a)
+    ends: dict[tuple[_End, _End], str] = field(default_factory=dict)
 
 
 def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
@@ -105,7 +100,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         )
     hosts = {which: _host_name(fabric.described.get(which, "")) for which in adapters}
     notes: list[Notice] = []
-    node_of = _nodes(fabric, hosts, notes)
+    roles = hosts_aside(hosts.values())
+    node_of = _nodes(fabric, hosts, roles, notes)
     names = _switch_names(switches, fabric.described)
     attached = {
         names[s]: sorted({node_of[h] for h in fabric.cables[s] if h in node_of}, key=str.encode) for s in switches
@@ -118,7 +114,6 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     ranks = switch_ranks(attached, links)
     notes += weak_joins(attached)
     notes += slow_cables(_cables(fabric, names, ranks, node_of))
-    roles = hosts_aside(hosts.values())
     _leave_aside(fabric, names, ranks, {h: roles[name] for h, name in hosts.items() if name in roles}, notes)
     unseen = sorted((names[s] for s in switches if s not in fabric.blocks), key=str.encode)
     if unseen:
@@ -138,6 +133,7 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
 
 def _parse(text: str, source: str) -> _Fabric:
     fabric = _Fabric()
+    described, cables, lines, ends = fabric.described, fabric.cables, fabric.lines, fabric.ends
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         line = line.rstrip()
@@ -151,14 +147,21 @@ def _parse(text: str, source: str) -> _Fabric:
                     got=repr(line[:60]),
                     expected='[1] "H-..."[1] # "node-01 HCA-1" lid 1 4xNDR',
                 )
-            fabric.see(found[2], found[4], number)
-            fabric.cable(current, found[2])
-            here, there = (current, found[1]), (found[2], found[3])
-            ends = (here, there) if here <= there else (there, here)
-            fabric.ends[ends] = None
-            if speed := _SPEED.search(line):
-                fabric.speeds.setdefault(ends, speed[1])
-        elif line.startswith(("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")):
+            port, peer, its_port, description = found.groups()
+            if peer not in lines:
+                lines[peer] = number
+                cables[peer] = set()
+            if description is not None and peer not in described:
+                described[peer] = description
+            here, there = (current, port), (peer, its_port)
+            cable = (here, there) if here <= there else (there, here)
+            if not ends.get(cable):
+                # The speed is the last word: no need to look for it in the whole line.
+                speed = _SPEED.search(line, max(0, len(line) - _LONGEST_SPEED))
+                ends[cable] = speed[1] if speed else ""
+                cables[current].add(peer)
+                cables[peer].add(current)
+        elif line.startswith(_BLOCKS):
             found = _HEAD.match(line)
             if found is None:
                 raise InputError(
@@ -169,9 +172,13 @@ def _parse(text: str, source: str) -> _Fabric:
                     expected='Switch 24 "S-..." # "name" ...',
                 )
             current = found[2]
+            if current not in lines:
+                lines[current] = number
+                cables[current] = set()
             # A switch's own description takes precedence over its neighbours' lines.
-            fabric.described.pop(current, None)
-            fabric.see(current, found[3], number)
+            described.pop(current, None)
+            if found[3] is not None:
+                described[current] = found[3]
             fabric.blocks.add(current)
     return fabric
 
@@ -189,15 +196,14 @@ def _host_name(description: str) -> str:
     return "" if _VENDOR.search(description if found is None else name) else name
 
 
-def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> dict[str, str]:
+def _nodes(fabric: _Fabric, hosts: Mapping[str, str], roles: Mapping[str, Role], notes: list[Notice]) -> dict[str, str]:
     """Name of the node of each adapter that belongs to a node, by the adapter's id.
 
-    Ignored adapters are noted in `notes`.
+    `hosts` are the adapters' hosts, `roles` those that are no compute nodes. Ignored adapters are noted in `notes`.
     """
     aside: dict[Role, Counter[str]] = {}
     node_of: dict[str, str] = {}
     unnamed: list[str] = []
-    roles = hosts_aside(hosts.values())
     for adapter, host in hosts.items():
         if host in roles:
             aside.setdefault(roles[host], Counter())[host] += max(1, len(fabric.cables[adapter]))
@@ -266,19 +272,35 @@ def _between_switches(fabric: _Fabric, names: Mapping[str, str]) -> dict[tuple[s
 def _cables(
     fabric: _Fabric, names: Mapping[str, str], ranks: Mapping[str, int], node_of: Mapping[str, str]
 ) -> Iterator[CableSpeed]:
-    """Cables with a speed: between switches, alike if the ranks are, and from a switch to its nodes."""
-    for (first, second), speed in fabric.speeds.items():
-        # A switch is named before a node.
-        (a, a_port), (b, b_port) = (second, first) if second[0] in names and first[0] not in names else (first, second)
-        ends = f"{names.get(a) or node_of.get(a, a)}[{a_port}] - {names.get(b) or node_of.get(b, b)}[{b_port}]"
-        low, high = ranks.get(names.get(first[0], "")), ranks.get(names.get(second[0], ""))
+    """Cables with a speed, of the kinds that have several: between switches, alike if the ranks are, and from a switch
+    to its nodes.
+    """
+    kinds: dict[tuple[int, int] | str, list[tuple[tuple[_End, _End], str]]] = {}
+    rank_of = {which: ranks[name] for which, name in names.items() if name in ranks}
+    for ends, speed in fabric.ends.items():
+        if not speed:
+            continue
+        (first, _), (second, _) = ends
+        low, high = rank_of.get(first), rank_of.get(second)
         if low is not None and high is not None:
-            low, high = min(low, high), max(low, high)
-            words = f"between switches of rank {low}" + (f" and {high}" if high > low else "")
-            yield CableSpeed(ends, (low, high), words, speed, speed_gbit_s(speed))
-        elif (low is not None or high is not None) and (a in node_of or b in node_of):
-            switch = names[first[0] if low is not None else second[0]]
-            yield CableSpeed(ends, switch, f"from {switch} to nodes", speed, speed_gbit_s(speed))
+            kinds.setdefault((low, high) if low <= high else (high, low), []).append((ends, speed))
+        elif low is not None and (second in node_of or first in node_of):
+            kinds.setdefault(names[first], []).append((ends, speed))
+        elif high is not None and (second in node_of or first in node_of):
+            kinds.setdefault(names[second], []).append((ends, speed))
+    for kind, alike in kinds.items():
+        if len({speed for _, speed in alike}) == 1:
+            continue
+        if isinstance(kind, str):
+            words = f"from {kind} to nodes"
+        else:
+            words = f"between switches of rank {kind[0]}" + (f" and {kind[1]}" if kind[1] > kind[0] else "")
+        for (first_end, second_end), speed in alike:
+            # A switch is named before a node.
+            swapped = second_end[0] in names and first_end[0] not in names
+            (a, a_port), (b, b_port) = (second_end, first_end) if swapped else (first_end, second_end)
+            text = f"{names.get(a) or node_of.get(a, a)}[{a_port}] - {names.get(b) or node_of.get(b, b)}[{b_port}]"
+            yield CableSpeed(text, kind, words, speed, speed_gbit_s(speed))
 
 
 def _leave_aside(

@@ -88,6 +88,9 @@ def detect_format(text: str, path: str) -> FabricFormat | None:
     sample = Sample(text, path)
     if sample.is_manifest:
         return None
+    # XML is known by its beginning; the patterns of other formats would search all of it first.
+    if GRAPHML.detect is not None and GRAPHML.detect(sample):
+        return GRAPHML
     return next((entry for entry in FORMATS if entry.detect is not None and entry.detect(sample)), None)
 
 

@@ -222,6 +222,8 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
             on.setdefault(node, []).append(switch)
     notes = []
     for switches, members in _joined({switch: set(nodes) for switch, nodes in attached.items() if nodes}):
+        if len(switches) == 1:
+            continue
         ways: dict[tuple[str, ...], list[str]] = {}
         for node in sorted(members, key=str.encode):
             ways.setdefault(tuple(on[node]), []).append(node)
@@ -255,7 +257,10 @@ def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
 
     for switch in sorted(below, key=str.encode):
         for member in below[switch]:
-            a, b = find(owner.setdefault(member, switch)), find(switch)
+            before = owner.setdefault(member, switch)
+            if before == switch:
+                continue
+            a, b = find(before), find(switch)
             first, second = sorted((a, b), key=str.encode)
             leader[second] = first
     groups: dict[str, tuple[list[str], set[str]]] = {}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.kernels.subsets import words_of_masks
 from workbench.model.arrays import Ints
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.counted import counted
@@ -21,7 +22,6 @@ from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.extras import GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
-from workbench.model.gpu_shares import words_of_mask
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement
@@ -95,11 +95,13 @@ class _GroupGpus(GpuQuestions):
         if turn is None or not turn.masks:
             return GpuAssignment(None)
         words = np.zeros((gang.n_pods, self.free.shape[1]), dtype=np.uint64)
-        visible = np.zeros_like(words)
-        for pod, mask in turn.masks.items():
-            words[pod] = words_of_mask(mask, words.shape[1])
-            seen = turn.members[int(node[pod])] if self.shared else mask
-            visible[pod] = words_of_mask(seen, words.shape[1])
+        pods = list(turn.masks)
+        words[pods] = words_of_masks(list(turn.masks.values()), words.shape[1])
+        visible = words
+        if self.shared:
+            visible = np.zeros_like(words)
+            seen = [turn.members[place] for place in node[pods].tolist()]
+            visible[pods] = words_of_masks(seen, words.shape[1])
         return GpuAssignment(words, tuple(turn.gpu_warnings()), visible=visible)
 
 

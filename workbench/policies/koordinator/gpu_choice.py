@@ -44,7 +44,19 @@ class GpuChoice:
     pods_first: bool = False
 
     def value(self, matrix: BandwidthMatrix | None, free: int, count: int, bound: int) -> float:
-        """Bottleneck in GB/s of the best set of `count` free GPUs.
+        """Bottleneck in GB/s of the best set of free GPUs.
+
+        Parameters
+        ----------
+        count : int
+            GPUs to choose.
+        matrix, free, bound
+            As for `values`.
+        """
+        return self.values(matrix, free, (count,), bound)[0]
+
+    def values(self, matrix: BandwidthMatrix | None, free: int, counts: Sequence[int], bound: int) -> list[float]:
+        """Bottleneck in GB/s of the best set of free GPUs, for each number of GPUs to choose.
 
         Parameters
         ----------
@@ -52,25 +64,26 @@ class GpuChoice:
             Matrix of the node; None: unknown.
         free : int
             Mask of the free GPUs.
-        count : int
-            GPUs to choose.
+        counts : sequence of int
+            Numbers of GPUs to choose.
         bound : int
             Mask of the GPUs that the group already holds on the node; their pairs count too.
 
         Returns
         -------
-        float
-            The bottleneck; inf if fewer than two GPUs, including those in `bound`, are in the set; -1 if the matrix is
-            unknown.
+        list of float
+            The bottlenecks; inf where fewer than two GPUs, including those in `bound`, are in the set; -1 where the
+            matrix is unknown.
         """
-        if count + bound.bit_count() < 2:
-            return float("inf")
-        if matrix is None:
-            return -1.0
-        solver = self._solver(matrix)
-        if not count:
-            return solver.value(bound)
-        return solver.value(self._union(solver, free, count, bound) | bound)
+        held = bound.bit_count()
+        solver = self._solver(matrix) if matrix is not None else None
+        values = []
+        for count in counts:
+            if count + held < 2:
+                values.append(float("inf"))
+            else:
+                values.append(-1.0 if solver is None else solver.value(self._union(solver, free, count, bound) | bound))
+        return values
 
     def masks(self, matrix: BandwidthMatrix | None, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
         """Choose disjoint sets of GPUs on one node for the pods of a group placed there; return a mask per pod.
@@ -128,7 +141,7 @@ class GpuChoice:
 
     @staticmethod
     def _union(solver: BottleneckSolver, free: int, count: int, bound: int) -> int:
-        if not bound:
+        if not bound or not count:
             return solver.choose(free, count)
         found = solver.solve(free | bound, count + bound.bit_count(), require=bound, max_ties=1)
         return found.mask & ~bound

@@ -9,6 +9,7 @@ from operator import mul
 import numpy as np
 
 from workbench.kernels.rows import unique_rows
+from workbench.kernels.subsets import masks_of_words
 from workbench.model.arrays import Longs, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.placement import words_to_mask
@@ -25,9 +26,15 @@ _MOST_ROOM = 4096
 
 def matrix_for(request: Request, node: int) -> BandwidthMatrix | None:
     """The bandwidth matrix of a node; None if there is none that covers all the node's GPUs."""
-    matrix = request.snapshot.matrix_of(node)
-    gpus = words_to_mask(request.snapshot.gpu_total[node])
-    return matrix if matrix is not None and gpus.bit_length() <= len(matrix) else None
+    number = _covering(
+        request, int(request.snapshot.node_matrix[node]), words_to_mask(request.snapshot.gpu_total[node])
+    )
+    return request.snapshot.matrices[number] if number >= 0 else None
+
+
+def _covering(request: Request, number: int, gpus: int) -> int:
+    """The number of a node's matrix; -1 if it has none, or none that covers all its GPUs (mask ``gpus``)."""
+    return number if number >= 0 and gpus.bit_length() <= len(request.snapshot.matrices[number]) else -1
 
 
 def node_classes(
@@ -77,48 +84,83 @@ def node_classes(
     total = snapshot.gpu_total
     table = np.column_stack([inverse, snapshot.node_matrix, free.view(np.int64), total.view(np.int64)])
     _, kind_of = unique_rows(table)
-    first = np.unique(kind_of, return_index=True)[1].tolist()
+    first = np.unique(kind_of, return_index=True)[1]
     keys: list[tuple[tuple[Pods, ...], int, int, int]] = []
-    for node in first:
-        room = rooms[int(inverse[node])]
-        matrix = matrix_for(request, node) if known and len(room) > 1 else None
-        number = -1 if matrix is None else int(snapshot.node_matrix[node])
-        keys.append((room, int(n_free[node]), number, words_to_mask(free[node]) if number >= 0 else 0))
-    found: dict[tuple[tuple[Pods, ...], int, int, int, int], list[int]] = {}
+    columns = (inverse[first].tolist(), n_free[first].tolist(), snapshot.node_matrix[first].tolist())
+    for at, count, number, mask, gpus_there in zip(
+        *columns, masks_of_words(free[first]), masks_of_words(total[first]), strict=True
+    ):
+        number = _covering(request, number, gpus_there) if known and len(rooms[at]) > 1 else -1
+        keys.append((rooms[at], count, number, mask if number >= 0 else 0))
+    # A number for each class, and the class of each node, by name; -1 for nodes that hold no pod.
+    numbers: dict[tuple[tuple[Pods, ...], int, int, int, int], int] = {}
+
+    def number_of(kind: int, held: int) -> int:
+        key = keys[kind]
+        return numbers.setdefault((*key, held), len(numbers)) if len(key[0]) > 1 else -1
+
     rank = snapshot.topology.node_rank
     order = np.argsort(rank)
-    for node, kind in zip(order.tolist(), kind_of[order].tolist(), strict=True):
-        if len(keys[kind][0]) > 1:
-            found.setdefault((*keys[kind], members.get(node, 0)), []).append(node)
+    number_of_kind = np.array([number_of(kind, 0) for kind in range(len(keys))], dtype=np.int64)
+    in_class = number_of_kind[kind_of[order]]
+    for node, held in members.items():
+        in_class[rank[node]] = number_of(int(kind_of[node]), held)
+    by_class = np.argsort(in_class, kind="stable")
+    nodes, ranks = order[by_class].tolist(), rank[order[by_class]].tolist()
+    bounds = np.searchsorted(in_class[by_class], np.arange(len(numbers) + 1)).tolist()
+    value_of = _Values(gpus, choice, snapshot.matrices) if known else None
     classes = []
-    for (room, count, number, mask, held), nodes in found.items():
-        matrix = snapshot.matrices[number] if number >= 0 else None
-        values = _values(room, gpus, count, choice, matrix, mask, held) if known else (math.inf,) * (count + 1)
-        classes.append(NodeClass(tuple(nodes), tuple(int(rank[node]) for node in nodes), count, room, values))
-    return classes
+    for (room, count, number, mask, held), begin, end in zip(numbers, bounds[:-1], bounds[1:], strict=True):
+        if begin < end:
+            values = value_of(room, count, number, mask, held) if value_of is not None else (math.inf,) * (count + 1)
+            classes.append(NodeClass(tuple(nodes[begin:end]), tuple(ranks[begin:end]), count, room, values))
+    return sorted(classes, key=lambda some: some.ranks[0])
 
 
-def _values(
-    room: tuple[Pods, ...],
-    gpus: Longs,
-    count: int,
-    choice: GpuChoice,
-    matrix: BandwidthMatrix | None,
-    mask: int,
-    held: int,
-) -> tuple[float, ...]:
-    """Best bottleneck (GB/s) on a node for each number of GPUs from 0 on, over the pods that fit there.
+class _Values:
+    """Finds the best bottleneck on a node for each number of GPUs, over the pods of a group that fit there.
 
-    ``room`` lists the pods per role that fit together, ``gpus`` their GPUs; ``mask`` are the free GPUs, ``held``
-    those that the group holds already. A number that no mixture of pods takes gets the next lower number's
-    bottleneck.
+    Parameters
+    ----------
+    gpus : ndarray of shape (roles,), int64
+        GPUs of a pod of each role.
+    choice : GpuChoice
+        Rule that gives the best bottleneck of a number of GPUs.
+    matrices : sequence of BandwidthMatrix
+        The matrices of the cluster.
     """
-    asked = gpus.tolist()
-    taken = {sum(map(mul, pods, asked)) for pods in room}
-    values: list[float] = []
-    for k in range(count + 1):
-        values.append(choice.value(matrix, mask, k, held) if k in taken else values[-1])
-    return tuple(values)
+
+    def __init__(self, gpus: Longs, choice: GpuChoice, matrices: Sequence[BandwidthMatrix]) -> None:
+        self._gpus = gpus.tolist()
+        self._choice = choice
+        self._matrices = matrices
+        self._taken: dict[tuple[Pods, ...], list[int]] = {}
+
+    def __call__(self, room: tuple[Pods, ...], count: int, number: int, mask: int, held: int) -> tuple[float, ...]:
+        """Best bottleneck (GB/s) of 0, 1, ... `count` GPUs.
+
+        A number that no mixture of pods takes gets the next lower number's bottleneck.
+
+        Parameters
+        ----------
+        room : tuple of tuple of int
+            The mixtures that fit: pods of each role.
+        number : int
+            Number of the node's matrix; -1: unknown.
+        mask : int
+            The free GPUs.
+        held : int
+            GPUs that the group holds on the node already.
+        """
+        taken = self._taken.get(room)
+        if taken is None:
+            taken = self._taken[room] = sorted({sum(map(mul, pods, self._gpus)) for pods in room})
+        matrix = self._matrices[number] if number >= 0 else None
+        found = dict(zip(taken, self._choice.values(matrix, mask, taken, held), strict=True))
+        values: list[float] = []
+        for k in range(count + 1):
+            values.append(found[k] if k in found else values[-1])
+        return tuple(values)
 
 
 def _room(row: Longs, rows: Longs, gpus: Longs, counts: Pods) -> tuple[Pods, ...]:

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["NodeClass", "NodeSet", "choose_nodes"]
 
 Pods = tuple[int, ...]
@@ -95,42 +98,86 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
     group = _Group(classes, counts, gpus)
-    offers = _offers(classes, gpus, -float("inf"))
+    offers = group.offers(-float("inf"))
     greedy = _fullest_first(classes, offers, counts, gpus)
     limit = min(sum(counts), len(greedy)) if greedy is not None else sum(counts)
     budget = _Budget(_MOST_WORK)
     try:
-        best = _best(group, offers, limit, budget)
+        best = _best(group, -float("inf"), limit, budget)
     except _OutOfWork:
         if greedy is None:
             return None
         free = {node: c.free for c in classes for node in c.nodes}
-        return NodeSet(_by_name(classes, greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
+        return NodeSet(group.by_name(greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
     if best is None:
         return None
     best, proven = _widest(group, best, budget)
-    return NodeSet(_by_name(classes, best.places), best.free - wanted, proven)
+    return NodeSet(group.by_name(best.places), best.free - wanted, proven)
 
 
-@dataclass(frozen=True)
 class _Group:
-    """The pods to place and the classes of nodes that may hold them, as `choose_nodes` is asked."""
+    """The pods to place and the classes of nodes that may hold them, as `choose_nodes` is asked.
 
-    classes: Sequence[NodeClass]
-    counts: Pods
-    gpus: Pods
+    Classes of equal room, free GPUs and bandwidths are one *kind*: whatever the lowest bandwidth, they offer the same.
+    """
+
+    def __init__(self, classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> None:
+        self.classes, self.counts, self.gpus = classes, counts, gpus
+        kinds: dict[tuple[tuple[Pods, ...], int, tuple[float, ...]], int] = {}
+        self.kind_of = [kinds.setdefault((c.room, c.free, c.values), len(kinds)) for c in classes]
+        self.kinds = list(kinds)
+        # What is known of each room is found by kind, because to look a room up is slow.
+        known: dict[tuple[Pods, ...], dict[int, list[Pods]]] = {}
+        self._known = [known.setdefault(room, {}) for room, *_ in self.kinds]
 
     @cached_property
-    def by_name(self) -> list[tuple[int, int, int]]:
-        """Rank of the name, index and class of every node, by name."""
-        return sorted(
-            (rank, node, i) for i, c in enumerate(self.classes) for rank, node in zip(c.ranks, c.nodes, strict=True)
-        )
+    def place_of(self) -> dict[int, tuple[int, int]]:
+        """Rank of the name and class of every node."""
+        node, rank, of_class = (part.tolist() for part in self.lines)
+        return dict(zip(node, zip(rank, of_class, strict=True), strict=True))
 
+    def by_name(self, places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
+        """The places (nodes with the pods that they get) in byte order of the nodes' names."""
+        return tuple(sorted(places, key=lambda place: self.place_of[place[0]]))
 
-def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
-    rank = {node: rank for c in classes for node, rank in zip(c.nodes, c.ranks, strict=True)}
-    return tuple(sorted(places, key=lambda place: rank[place[0]]))
+    @cached_property
+    def lines(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Index, rank of the name and class of every node, by name."""
+        node = np.array([node for c in self.classes for node in c.nodes], dtype=np.int64)
+        rank = np.array([rank for c in self.classes for rank in c.ranks], dtype=np.int64)
+        of_class = np.repeat(np.arange(len(self.classes)), [len(c.nodes) for c in self.classes])
+        order = np.argsort(rank)
+        return node[order], rank[order], of_class[order]
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Row of each kind: bottleneck (GB/s) of 0, 1, ... GPUs; NaN for more GPUs than its nodes have."""
+        longest = max([len(values) for *_, values in self.kinds], default=0)
+        rows = [values + (np.nan,) * (longest - len(values)) for *_, values in self.kinds]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), longest)
+
+    def offers_of_kinds(self, floor: float) -> list[list[Pods]]:
+        """For each kind, the largest sets of pods that a node holds with a bottleneck of `floor` GB/s or more."""
+        # Bottlenecks never rise with the number of GPUs: as many numbers from 0 on are fast enough.
+        fast = (self.values >= floor).sum(axis=1).tolist()
+        offers = []
+        for (room, *_), known, n_fast in zip(self.kinds, self._known, fast, strict=True):
+            if n_fast not in known:
+                known[n_fast] = self._largest(room, n_fast)
+            offers.append(known[n_fast])
+        return offers
+
+    def _largest(self, room: tuple[Pods, ...], n_fast: int) -> list[Pods]:
+        """The largest sets of pods of ``room`` with less than ``n_fast`` GPUs."""
+        kept = {pods for pods in room if _gpus(pods, self.gpus) < n_fast}
+        # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
+        found = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
+        return sorted(found, reverse=True)
+
+    def offers(self, floor: float) -> list[list[Pods]]:
+        """`offers_of_kinds` for each class."""
+        of_kinds = self.offers_of_kinds(floor)
+        return [of_kinds[kind] for kind in self.kind_of]
 
 
 class _OutOfWork(Exception):
@@ -156,22 +203,6 @@ class _NodeSet:
     places: tuple[tuple[int, Pods], ...]
 
 
-def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
-    """For each class of nodes, the largest sets of pods that a node holds with a bottleneck of ``floor`` or more."""
-    # Classes of other GPUs have rooms and verdicts in common, a handful of each.
-    known: dict[tuple[tuple[Pods, ...], tuple[bool, ...]], list[Pods]] = {}
-    offers = []
-    for c in classes:
-        fast = tuple([value >= floor for value in c.values])
-        if (c.room, fast) not in known:
-            kept = {pods for pods in c.room if fast[_gpus(pods, gpus)]}
-            # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
-            largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
-            known[c.room, fast] = sorted(largest, reverse=True)
-        offers.append(known[c.room, fast])
-    return offers
-
-
 def _one_more(pods: Pods) -> Iterator[Pods]:
     for i in range(len(pods)):
         yield (*pods[:i], pods[i] + 1, *pods[i + 1 :])
@@ -181,36 +212,39 @@ def _gpus(pods: Pods, gpus: Pods) -> int:
     return sum(n * g for n, g in zip(pods, gpus, strict=True))
 
 
-def _best(group: _Group, offers: Sequence[Sequence[Pods]], limit: int, budget: _Budget) -> _NodeSet | None:
+def _best(group: _Group, floor: float, limit: int, budget: _Budget) -> _NodeSet | None:
     """Find the best set of at most ``limit`` nodes by number of nodes, GPUs left over and names, not by bandwidth.
 
-    ``offers`` lists for each class the combinations of pods that a node holds. None if there is no such set.
+    Nodes hold what they hold with a bottleneck of ``floor`` GB/s or more. None if there is no such set.
     """
-    classes = group.classes
+    offers = group.offers_of_kinds(floor)
     if len(group.counts) > 1 or any(len(some) > 1 for some in offers):
-        return _search(classes, offers, group.counts, limit, budget)
+        return _search(group.classes, [offers[kind] for kind in group.kind_of], group.counts, limit, budget)
     # Pods of one shape: nodes with equal offers and as many free GPUs differ in their names alone, whatever their
     # links, and of such nodes those with the smallest names are taken first: they are one class of the search.
-    alike: dict[tuple[Pods, int], tuple[list[int], list[int]]] = {}
-    lists = [
-        alike.setdefault((some[0], c.free), ([], [])) if some else None for c, some in zip(classes, offers, strict=True)
+    merged: dict[tuple[Pods, int], int] = {}
+    numbers = [
+        merged.setdefault((some[0], free), len(merged)) if some else -1
+        for some, (_, free, _) in zip(offers, group.kinds, strict=True)
     ]
-    for rank, node, i in group.by_name:
-        if (mine := lists[i]) is not None:
-            mine[0].append(rank)
-            mine[1].append(node)
-    merged = [NodeClass(tuple(nodes), tuple(ranks), free, (), ()) for (_, free), (ranks, nodes) in alike.items()]
-    found = _search(merged, [[offer] for offer, _ in alike], group.counts, limit, budget)
+    nodes, ranks, of_class = group.lines
+    number = np.array([numbers[kind] for kind in group.kind_of], dtype=np.int64)[of_class]
+    lists = []
+    for i, (_, free) in enumerate(merged):
+        here = np.flatnonzero(number == i)[:limit]
+        lists.append(NodeClass(tuple(nodes[here].tolist()), tuple(ranks[here].tolist()), free, (), ()))
+    found = _search(lists, [[offer] for offer, _ in merged], group.counts, limit, budget)
     if found is None:
         return None
     # The node that is not filled is the last one in the order of the classes as they were given.
-    chosen = {node for node, _ in found.places}
-    order = _in_turn(classes, offers)
-    turn = {i: at for at, i in enumerate(order)}
+    in_turn = []
+    for node, _ in found.places:
+        rank, i = group.place_of[node]
+        offer = offers[group.kind_of[i]][0]
+        in_turn.append((-offer[0], group.classes[i].ranks[0], rank, node, offer))
     rest, places = group.counts, []
-    in_turn = sorted((turn[i], rank, node) for rank, node, i in group.by_name if node in chosen)
-    for at, _, node in in_turn:
-        taken, rest, _ = _deal(offers[order[at]][0], rest)
+    for *_, node, offer in sorted(in_turn):
+        taken, rest, _ = _deal(offer, rest)
         places.append((node, taken))
     return replace(found, places=tuple(places))
 
@@ -302,10 +336,11 @@ def _widest(group: _Group, best: _NodeSet, budget: _Budget) -> tuple[_NodeSet, b
     """
 
     def with_floor(floor: float) -> _NodeSet | None:
-        found = _best(group, _offers(group.classes, group.gpus, floor), best.used, budget)
+        found = _best(group, floor, best.used, budget)
         return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
 
-    floors = sorted({value for c in group.classes for value in c.values})
+    # The lowest value rules nothing out: with it as the floor, `best` is the answer.
+    floors = sorted({value for _, _, values in group.kinds for value in values})[1:]
     try:
         return _last(floors, with_floor) or best, True
     except _OutOfWork:

@@ -6,7 +6,7 @@ sections A2 to A4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class GangTurn:
         self._choice = choice
         self._bound = bound
         self._undealt: set[int] = set()
+        self._chosen: dict[tuple[BandwidthMatrix | None, int, tuple[int, ...], int], tuple[int, ...]] = {}
 
     def pods(self) -> list[int]:
         """Pods in the order in which they are placed: roles by priority, then in the gang's order."""
@@ -87,7 +88,7 @@ class GangTurn:
             node = self._planned_node(pod, entry.node, entry.gpu_mask) if entry is not None else -1
             action = plan_action(self._bound, node >= 0)
             if entry is not None and action == "use-plan":
-                self._take(pod, node, entry.gpu_mask)
+                self._take(node, [pod], {pod: entry.gpu_mask} if entry.gpu_mask else {})
                 self.planned.add(pod)
                 self._bound += 1
                 continue
@@ -175,23 +176,27 @@ class GangTurn:
         """Put pods (indices in the gang) on a node and choose their GPUs together, those of larger pods first."""
         roles, of_pod = self._request.gang.roles, self._request.gang.role_of_pod
         asking = sorted((p for p in pods if roles[of_pod[p]].n_gpus), key=lambda p: (-roles[of_pod[p]].n_gpus, p))
-        sizes = [roles[of_pod[pod]].n_gpus for pod in asking]
-        matrix = self._matrix(node)
+        sizes = tuple([roles[of_pod[pod]].n_gpus for pod in asking])
         masks: tuple[int, ...] = ()
         if sizes:
-            bound = self.members.get(node, 0)
-            masks = self._choice.masks(matrix, words_to_mask(self._free[node]), sizes, bound)
+            matrix = self._matrix(node)
+            # Nodes with equal links and equal free GPUs are asked about once.
+            question = matrix, words_to_mask(self._free[node]), sizes, self.members.get(node, 0)
+            if question not in self._chosen:
+                self._chosen[question] = self._choice.masks(*question)
+            masks = self._chosen[question]
             if self._choice.undealt(matrix, sizes):
                 self._undealt.add(node)
-        given = dict(zip(asking, masks, strict=True))
-        for pod in pods:
-            self._take(pod, node, given.get(pod, 0))
+        self._take(node, pods, dict(zip(asking, masks, strict=True)))
 
-    def _take(self, pod: int, node: int, mask: int) -> None:
-        self.node[pod] = node
-        self.idle[node] -= self._request.demand.rows[self._request.gang.role_of_pod[pod]]
-        if mask:
-            self.masks[pod] = mask
+    def _take(self, node: int, pods: Sequence[int], masks: Mapping[int, int]) -> None:
+        """Give a node to pods, and the GPUs in ``masks`` to those that have some."""
+        pods = list(pods)
+        self.node[pods] = node
+        self.idle[node] -= self._request.demand.rows[self._request.gang.role_of_pod[pods]].sum(axis=0)
+        if masks:
+            self.masks.update(masks)
+            mask = sum(masks.values())
             self.members[node] = self.members.get(node, 0) | mask
             self._free[node] &= ~words_of_mask(mask, self._free.shape[1])
 
