@@ -15,7 +15,7 @@ from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler, controller_of
 from workbench.control.scheduler_settings import SchedulerSettings
-from workbench.control.store import Binding, Object, Store, StoreChange
+from workbench.control.store import Binding, Object, Store, StoreChange, phase_of
 from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
@@ -224,7 +224,7 @@ class Scheduler(Reconciler):
             self._former.forget(key)
             return
         self._touched[key] = None
-        self.session_due |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
+        self.session_due |= before is None or before["spec"] != after["spec"] or phase_of(after) in _WAITS
 
     def _policy_changed(self, change: StoreChange) -> bool:
         """Take note of a ConfigMap; returns whether it changed the policy."""
@@ -462,9 +462,6 @@ class Scheduler(Reconciler):
         status = stored.get("status") or {}
         self.store.patch_status(key, group_status(status, (stored.get("spec") or {}).get("minMember") or 0, pods))
 
-    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
-        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
-
 
 def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
     """Read the pod after a change; what is known of its containers and labels is reused if they did not change."""
@@ -502,10 +499,6 @@ def _group_of(pod: Object) -> Ref | None:
 
 def _group_ref(key: str) -> Ref:
     return Ref("PodGroup", *key.split("/"))
-
-
-def _phase(group: Object) -> str:
-    return str((group.get("status") or {}).get("phase") or "")
 
 
 def _without_pods(group: PodGroup) -> Gang:

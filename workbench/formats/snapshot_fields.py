@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import MAX_GPUS
-from workbench.objects.fields import child, get_list, get_map, get_text, wrong
+from workbench.objects.fields import child, get_list, get_map, get_text, get_text_list, wrong
 
-__all__ = ["amounts_by_name", "gpu_mask", "gpu_masks", "texts", "texts_by_key", "texts_of_nodes", "whole_numbers"]
+__all__ = ["amounts_by_name", "gpu_mask", "gpu_masks", "texts_by_key", "texts_of_nodes", "whole_numbers"]
 
 
 def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
@@ -68,21 +68,6 @@ def gpu_mask(value: Any, where: str) -> int:
     raise wrong(where, value, f"a mask of at most {MAX_GPUS} GPUs in hex")
 
 
-def texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
-    """A field that is a list of texts.
-
-    Parameters
-    ----------
-    data : mapping
-    key, where : str
-        The field, and the path of `data` in errors.
-    """
-    values = get_list(data, key, where)
-    if any(type(value) is not str for value in values):
-        raise wrong(child(where, key), values, "a list of text")
-    return values
-
-
 def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """One text per node from the field `key`, in the topology's node order; an empty tuple if the file has none.
 
@@ -93,7 +78,7 @@ def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int6
     order : ndarray of shape (n,), int64
         Index in the file of each node of the topology.
     """
-    found = texts(data, key, "")
+    found = get_text_list(data, key, "")
     if len(found) not in (0, len(order)):
         raise wrong(key, found, f"one per node, {len(order)}, or none")
     return tuple([found[i] for i in order]) if found else ()

@@ -21,7 +21,6 @@ from workbench.formats.snapshot_fields import (
     amounts_by_name,
     gpu_mask,
     gpu_masks,
-    texts,
     texts_by_key,
     texts_of_nodes,
     whole_numbers,
@@ -42,7 +41,17 @@ from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.fields import child, get_bool, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import (
+    child,
+    get_bool,
+    get_int,
+    get_list,
+    get_map,
+    get_maps,
+    get_text,
+    get_text_list,
+    wrong,
+)
 from workbench.objects.pod_rules import read_pod_rules
 
 __all__ = ["parse_snapshot", "save"]
@@ -98,7 +107,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     for key in ("nodes", "domains", "resources"):
         if key not in data:
             raise wrong(key, None, "a list; is the snapshot cut off?")
-    nodes = texts(data, "nodes", "")
+    nodes = get_text_list(data, "nodes", "")
     n = len(nodes)
     if len(set(nodes)) != n:
         raise InputError("the same node twice", where="nodes", expected="each node once")
@@ -106,7 +115,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     # Numbering is a function of names and sets alone, but a file may list its nodes in any order.
     position = {name: i for i, name in enumerate(nodes)}
     order = np.array([position[name] for name in topology.node_names], dtype=np.int64)
-    resources = tuple(texts(data, "resources", ""))
+    resources = tuple(get_text_list(data, "resources", ""))
     matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
     node_matrix = whole_numbers(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
     addresses = texts_of_nodes(data, "addresses", order)
@@ -262,7 +271,7 @@ def _labels(data: Mapping[str, Any], topology: Topology, order: npt.NDArray[np.i
     for key in labels:
         where = f"labels[{key!r}]"
         column = get_map(labels, key, "labels")
-        values = tuple(texts(column, "values", where))
+        values = tuple(get_text_list(column, "values", where))
         codes = whole_numbers(column, "codes", where, (n,), -1, len(values) - 1)[order].astype(np.int32)
         codes.flags.writeable = False
         columns[key] = (codes, values)
@@ -296,7 +305,7 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
         raise wrong(child(path, "link_types"), types, "rows of text")
     return BandwidthMatrix(
         gb_s,
-        tuple(texts(item, "labels", path)),
+        tuple(get_text_list(item, "labels", path)),
         get_text(item, "source", path),
         tuple(map(tuple, types)),
         tuple(_doubt(doubt, where, len(rows)) for where, doubt in get_maps(item, "suspicious", path)),
@@ -305,8 +314,10 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
 
 
 def _parts(item: Mapping[str, Any], path: str) -> MachineParts:
-    nics = {get_text(nic, "name", at): tuple(texts(nic, "links", at)) for at, nic in get_maps(item, "nics", path)}
-    return MachineParts(nics, tuple(texts(item, "numa", path)))
+    nics = {
+        get_text(nic, "name", at): tuple(get_text_list(nic, "links", at)) for at, nic in get_maps(item, "nics", path)
+    }
+    return MachineParts(nics, tuple(get_text_list(item, "numa", path)))
 
 
 def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:

@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import inf, isfinite
 
 from workbench.errors import CapacityError, InputError
@@ -75,6 +76,15 @@ class Row:
         if not (isfinite(number) and 0 <= number <= most):
             raise self.wrong(column, text or "nothing", f"{unit} from 0 {'on' if most == inf else f'to {most:g}'}")
         return number
+
+    def time(self, column: str, example: str) -> datetime:
+        """A time in ISO 8601, such as `example`; without a zone UTC is taken, as only differences of times count."""
+        text = self.text(column)
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise self.wrong(column, text or "nothing", f"a time such as {example}") from None
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
 
     def wrong(self, column: str, got: str, expected: str) -> InputError:
         """The error that a value of a column is not what it should be.

@@ -16,6 +16,7 @@ from workbench.errors import InputError
 __all__ = [
     "MOST_PODS",
     "child",
+    "copied",
     "get_bool",
     "get_count",
     "get_int",
@@ -23,6 +24,7 @@ __all__ = [
     "get_map",
     "get_maps",
     "get_text",
+    "get_text_list",
     "get_texts",
     "path_steps",
     "shown",
@@ -46,6 +48,13 @@ _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a numb
 def child(where: str, key: str) -> str:
     """The path of field `key` inside the mapping at path `where`; `where` is empty for the object itself."""
     return f"{where}.{key}" if where else key
+
+
+def copied(value: Any) -> Any:
+    """A copy of a manifest, or of a part of one: its mappings and lists are new, the other values are shared."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 def path_steps(path: str) -> tuple[str | int, ...]:
@@ -121,6 +130,24 @@ def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     if type(value) is not list:
         raise wrong(child(where, key), value, "a list")
     return value
+
+
+def get_text_list(data: Mapping[str, Any], key: str, where: str) -> list[str]:
+    """Read a field that must be a list of strings; returns an empty list if it is absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
+    values = get_list(data, key, where)
+    if any(type(value) is not str for value in values):
+        raise wrong(child(where, key), values, "a list of text")
+    return values
 
 
 def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:

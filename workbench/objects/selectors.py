@@ -12,7 +12,7 @@ import re2
 
 from workbench.errors import InputError, InternalError
 from workbench.model.labels import Requirement
-from workbench.objects.fields import child, get_list, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import get_maps, get_text, get_text_list, get_texts
 from workbench.objects.names import is_label_value, qualified_name_errors
 
 __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "resolve_selector"]
@@ -93,10 +93,7 @@ def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requiremen
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
     for path, item in get_maps(data, "matchExpressions", where):
         operator = get_text(item, "operator", path)
-        values = get_list(item, "values", path)
-        for value in values:
-            if type(value) is not str:
-                raise wrong(child(path, "values"), value, "a list of text")
+        values = get_text_list(item, "values", path)
         key = get_text(item, "key", path)
         if operator not in _LABEL_OPERATORS or bool(values) != (operator in ("In", "NotIn")):
             return ()

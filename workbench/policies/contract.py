@@ -9,9 +9,8 @@ handled elsewhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.cancel import check
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
@@ -130,11 +129,6 @@ class Policy(Parametrised, ABC):
     name: str
     traits: SchedulerTraits = SchedulerTraits()
     warnings: tuple[Notice, ...] = ()
-
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Any]:
-        """Every parameter with its value; those of the GPU part begin with ``gpu.``."""
 
     @abstractmethod
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:

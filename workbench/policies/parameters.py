@@ -223,8 +223,17 @@ class Parametrised:
 
     name: str
 
+    _parameters: Any = NoParameters()
     #: Function of the parameters that made the policy, and these parameters; None: the constructor was called directly.
     _maker: tuple[Callable[[Any], Any], Any] | None = None
+
+    def __init__(self, parameters: Any = NoParameters()) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter with its value; in a whole policy, those of the GPU part begin with ``gpu.``."""
+        return dataclasses.asdict(self._parameters)
 
     def with_parameters(self, **values: object) -> Self:
         """Make a policy like this one with other values of some parameters; this one stays as it is.

@@ -16,7 +16,7 @@ import orjson
 
 from workbench.errors import ClusterError, InternalError
 from workbench.live.deadline import within
-from workbench.live.http import HEADERS, Unreadable, read_body, read_lines, reason_of, shown_url
+from workbench.live.http import HEADERS, Unreadable, phrase, read_body, read_lines, reason_of, shown_url
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.shapes import checked_item, mapping
 from workbench.optional import optional
@@ -289,7 +289,7 @@ class Connection:
                 raise self._error(
                     f"{method} {path}: the answer is not JSON; is this a Kubernetes API server?"
                 ) from None
-        what = f"{method} {path}: status {status}{_phrase(status)}"
+        what = f"{method} {path}: status {status}{phrase(status)}"
         match status:
             case HTTPStatus.UNAUTHORIZED:
                 text = f"the credentials of user {self.cluster.user} are not accepted (status 401)"
@@ -334,10 +334,3 @@ def _tls(cluster: Cluster) -> ssl.SSLContext:
         what = error.strerror or type(error).__name__
         raise ClusterError(f"context {cluster.context}: the certificates cannot be read: {what}") from None
     return context
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return ""

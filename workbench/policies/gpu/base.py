@@ -7,7 +7,7 @@ A GPU policy chooses on one node at a time and keeps no state; equal questions a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -72,11 +72,6 @@ class GpuPolicy(Parametrised, ABC):
     name: str
     counts_only: bool = True
     lowest_unknown: bool = False
-
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Any]:
-        """Parameters of this GPU policy, by name, with their values."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
         """Whether the pods of a node, which request these numbers of GPUs, can all get GPUs from its free ones."""

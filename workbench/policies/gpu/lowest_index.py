@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
-from workbench.policies.parameters import NoParameters
 
 __all__ = ["GpuLowestIndex", "deal_lowest"]
 
@@ -16,12 +14,6 @@ class GpuLowestIndex(GpuPolicy):
 
     name = "gpu-lowest-index"
     lowest_unknown = True
-
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
         """Score 0 for every node: no set of GPUs is better than another."""

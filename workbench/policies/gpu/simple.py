@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
-from workbench.policies.parameters import NoParameters
 
 __all__ = ["GpuSimple", "simple_set"]
 
@@ -15,12 +11,6 @@ class GpuSimple(PerPodGpuPolicy):
     """GPU policy that gives a pod the free GPUs with the lowest numbers, without regard to links."""
 
     name = "gpu-simple"
-
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def choose_one(self, gpus: NodeGpus, count: int) -> int:
         return simple_set(gpus.free, 0, count)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,10 +97,6 @@ class _Affinity(NodePolicy):
     def __init__(self, parameters: TableParameters) -> None:
         self._parameters = parameters
         self._plain = GangFirstFit(NoParameters())
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     @abstractmethod
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:

@@ -195,16 +195,12 @@ def _binpack(option: PluginOption | None) -> dict[str, Any]:
     if option is None:
         return {"binpack_weight": 0}
 
-    def positive(key: str) -> int:
-        value = option.integer(key, 1)
-        return 1 if value < 0 else value
-
     return {
         "binpack_weight": max(option.integer("binpack.weight", 1), 0),
-        "binpack_cpu": positive("binpack.cpu"),
-        "binpack_memory": positive("binpack.memory"),
+        "binpack_cpu": option.weight("binpack.cpu"),
+        "binpack_memory": option.weight("binpack.memory"),
         "binpack_resources": {
-            name: positive(f"binpack.resources.{name}") for name in option.names("binpack.resources")
+            name: option.weight(f"binpack.resources.{name}") for name in option.names("binpack.resources")
         },
     }
 

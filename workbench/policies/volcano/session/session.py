@@ -43,23 +43,12 @@ class Session:
 
     Parameters
     ----------
-    whole : Composed
-        The policy in whose name the decisions are given; chooses GPUs.
-    policy : VolcanoPolicy
-        The node part of `whole`: places one job's pods in one round.
-    recorders : mapping of int to Recorder
-        By position in `gangs`, as in `Policy.schedule`.
+    state : SessionState
+        Made for this session alone.
     """
 
-    def __init__(
-        self,
-        whole: Composed,
-        policy: VolcanoPolicy,
-        gangs: Sequence[Gang],
-        snapshot: ClusterSnapshot,
-        recorders: Recorders,
-    ) -> None:
-        self._state = SessionState(whole, policy, gangs, snapshot, recorders)
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
 
     def run(self) -> list[Decision]:
         """Run all actions of the session in their order.
@@ -198,4 +187,4 @@ class VolcanoScheduler(Composed, SessionPolicy):
 
     def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders) -> Session:
         assert isinstance(self.node, VolcanoPolicy)
-        return Session(self, self.node, gangs, snapshot, recorders)
+        return Session(SessionState(self, self.node, gangs, snapshot, recorders))
