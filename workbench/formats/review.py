@@ -20,9 +20,9 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import judge_of
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_map, get_maps, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata

@@ -20,13 +20,12 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.extras import EMPTY_EXTRAS, Extra, VolcanoMemory, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
-from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
-from workbench.model.value import Value
+from workbench.model.value import Value, kept
 
 __all__ = [
     "ANY_NODE",

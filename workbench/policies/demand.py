@@ -12,10 +12,10 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import capped_by_gpus
-from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter, Toleration
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
+from workbench.model.value import kept
 from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]

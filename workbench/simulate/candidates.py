@@ -15,7 +15,7 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.retry import RetryRule
-from workbench.policies.session_stream import SessionStream
+from workbench.policies.stream import SessionStream
 from workbench.simulate.active_jobs import ActiveJobs
 from workbench.simulate.job_run import JobRun
 from workbench.simulate.waiting import BEHIND, FEW_GPUS, QUOTA, RefusalRow

@@ -18,7 +18,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
-from workbench.policies.session_stream import SessionStream
+from workbench.policies.stream import SessionStream
 from workbench.simulate.lost_pods import placement_of_running, with_pods_placed_again
 
 __all__ = ["HeldNodes", "break_gpus", "break_node", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]

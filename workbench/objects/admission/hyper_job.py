@@ -13,9 +13,9 @@ from typing import Any
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.job import job_findings
 from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.schema import Fault
 from workbench.objects.admission.topology_holders import topology_errors
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, constraint_defaults
 from workbench.objects.fields import child, get_map, get_maps

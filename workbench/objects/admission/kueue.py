@@ -15,7 +15,6 @@ from workbench.errors import InputError
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 from workbench.objects.admission.kueue_queues import (
     admission_check_faults,
@@ -26,6 +25,7 @@ from workbench.objects.admission.kueue_queues import (
     local_queue_faults,
     schema_fault,
 )
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts
 from workbench.objects.quantity import parse_quantity
 

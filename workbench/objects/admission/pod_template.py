@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.pod_resources import container_resource_findings, pod_resource_findings
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.names import label_errors
 from workbench.objects.quantity import read_resources
