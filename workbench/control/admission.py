@@ -34,11 +34,8 @@ _ALWAYS = {"default": KnownQueue(), "root": KnownQueue()}
 class Webhooks(Working):
     """Mutating and validating webhooks of Volcano 1.15, and the parts of the API server before them.
 
-    Attributes
-    ----------
-    warnings : list of (Ref, Notice)
-        The object and the warning for each field that was accepted although it has no effect or will cause trouble, in
-        the order of the writes.
+    `warnings`: the object and the warning for each field that was accepted although it has no effect or will cause
+    trouble, in the order of the writes.
 
     Notes
     -----

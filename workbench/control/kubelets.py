@@ -144,12 +144,7 @@ class Kubelets(Reconciler):
     def finish(self, key: Ref, exit_code: int) -> None:
         """End a running pod with an exit code.
 
-        Parameters
-        ----------
-        key : Ref
-            The pod; `StoreError` if there is none.
-        exit_code : int
-            0: the pod succeeds.
+        `key`: the pod; `StoreError` if there is none. `exit_code`, if 0: the pod succeeds.
         """
         phase = "Failed" if exit_code else "Succeeded"
         ended = {"terminated": {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}}

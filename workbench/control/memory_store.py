@@ -111,8 +111,6 @@ class MemoryStore(ObjectTable):
 
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str

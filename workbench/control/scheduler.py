@@ -56,6 +56,9 @@ _WAITS = ("", "Pending")
 class Scheduler(Reconciler):
     """Admits PodGroups, places their pods by a policy, binds them and writes the status of PodGroups.
 
+    `records`: what the scheduler remembers of the gangs that it placed. `session_due`: whether something changed since
+    the last session that could let a waiting pod start.
+
     Parameters
     ----------
     store, clock, log
@@ -73,13 +76,6 @@ class Scheduler(Reconciler):
         Makes `policy` anew when its configuration in the cluster changes; None: the policy stays as it is.
     former : iterable of (Ref, FormerPod)
         Deleted pods that the scheduler of a saved cluster remembered, each with its PodGroup (`FormerPods.known`).
-
-    Attributes
-    ----------
-    records : mapping of str to str
-        What the scheduler remembers of the gangs that it placed.
-    session_due : bool
-        Whether something changed since the last session that could let a waiting pod start.
 
     Notes
     -----
@@ -139,10 +135,7 @@ class Scheduler(Reconciler):
     def go_on(self, *, session_due: bool) -> None:
         """Go on where another scheduler with this policy stopped, which is not there to tell its last decisions.
 
-        Parameters
-        ----------
-        session_due : bool
-            Whether a session was due when it stopped.
+        `session_due`: whether a session was due when it stopped.
         """
         self.session_due = session_due
         self._decisions = None

@@ -120,8 +120,6 @@ class Store(ReadStore, Protocol):
 
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str

@@ -107,10 +107,7 @@ def jobs_of_groups(store: ReadStore) -> dict[str, str]:
 def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
     """One row for each Job of a cluster and each PodGroup without a Job, sorted by namespace and name.
 
-    Parameters
-    ----------
-    topology : Topology
-        HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
+    `topology`: HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
     """
     pods: dict[tuple[str, str], list[Object]] = {}
     for pod in store.list("Pod"):

@@ -141,10 +141,7 @@ class Review:
     def findings(self, stdin: bytes | str | None = None) -> tuple[Notice, ...]:
         """Every violation for which admission would refuse an object, each with the object and ``file:line``.
 
-        Parameters
-        ----------
-        stdin : bytes or str, optional
-            Content of the file ``stdin``.
+        `stdin`: content of the file ``stdin``.
 
         Returns
         -------
@@ -203,10 +200,7 @@ class Reviewer:
         Raises InputError: a field of the wrong type, with file, document and field; with `written_only` that is a
         finding, because it may be a slip that whoever reads the object mends.
 
-        Returns
-        -------
-        bool
-            Whether admission has accepted the object; False also where it is asked later, or not at all.
+        Returns whether admission has accepted the object; False also where it is asked later, or not at all.
         """
         document, slips = with_readable_head(written)
         if self._written_only:

@@ -11,7 +11,15 @@ import numpy.typing as npt
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.objects.fields import child, get_list, get_map, get_text, get_text_list, wrong
 
-__all__ = ["amounts_by_name", "gpu_mask", "gpu_masks", "texts_by_key", "texts_of_nodes", "whole_numbers"]
+__all__ = [
+    "amounts_by_name",
+    "gpu_mask",
+    "gpu_masks",
+    "texts_by_key",
+    "texts_of_nodes",
+    "whole_number",
+    "whole_numbers",
+]
 
 
 def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
@@ -50,7 +58,6 @@ def gpu_masks(data: Mapping[str, Any], key: str, n: int) -> list[int]:
     ----------
     data : mapping
     key : str
-    n : int
     """
     rows = get_list(data, key, "")
     if len(rows) != n:
@@ -74,7 +81,6 @@ def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int6
     Parameters
     ----------
     data : mapping
-    key : str
     order : ndarray of shape (n,), int64
         Index in the file of each node of the topology.
     """
@@ -82,6 +88,13 @@ def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int6
     if len(found) not in (0, len(order)):
         raise wrong(key, found, f"one per node, {len(order)}, or none")
     return tuple([found[i] for i in order]) if found else ()
+
+
+def whole_number(value: Any, where: str, least: int, most: int) -> int:
+    """One whole number; an array of one, as `whole_numbers` makes it, costs ten times as much."""
+    if type(value) is int and least <= value <= most:
+        return value
+    raise wrong(where, value, f"a whole number from {least} to {most}")
 
 
 def whole_numbers(
@@ -96,7 +109,6 @@ def whole_numbers(
         The field, and the path of `data` in errors.
     shape : tuple of int
         -1: any length.
-    least, most : int
     """
     values = get_list(data, key, where)
     place = child(where, key)

@@ -23,6 +23,7 @@ from workbench.formats.snapshot_fields import (
     gpu_masks,
     texts_by_key,
     texts_of_nodes,
+    whole_number,
     whole_numbers,
 )
 from workbench.formats.snapshot_record import EXTRAS, MARK, TERMINATING, VERSION, snapshot_text
@@ -200,13 +201,10 @@ def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> 
         rows.append(
             (get_text(item, "name", path), get_text(item, "address", path), list(zip(nodes, positions, strict=True)))
         )
-        states.append(int(whole_numbers({"state": [item.get("state")]}, "state", path, (1,), 0, 2)[0]))
+        states.append(whole_number(item.get("state"), child(path, "state"), 0, 2))
         unhealthy.append(get_bool(item, "unhealthy", path))
     preset = SwitchStates(np.array(states, dtype=np.int8), np.array(unhealthy, dtype=np.bool_))
-    most = [data.get("nodes_per_switch")]
-    per_switch = int(
-        whole_numbers({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
-    )
+    per_switch = whole_number(data.get("nodes_per_switch"), "switches.nodes_per_switch", 1, MOST_NODES_PER_SWITCH)
     return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
 
 
@@ -314,9 +312,8 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
 
 
 def _parts(item: Mapping[str, Any], path: str) -> MachineParts:
-    nics = {
-        get_text(nic, "name", at): tuple(get_text_list(nic, "links", at)) for at, nic in get_maps(item, "nics", path)
-    }
+    rows = get_maps(item, "nics", path)
+    nics = {get_text(nic, "name", at): tuple(get_text_list(nic, "links", at)) for at, nic in rows}
     return MachineParts(nics, tuple(get_text_list(item, "numa", path)))
 
 
@@ -360,7 +357,7 @@ _OTHERS = frozenset(
 
 def _pod(item: Mapping[str, Any], path: str, where: Sequence[int]) -> RunningPod:
     """A running pod; `where` gives the index in the topology of each node, by the node's index in the file."""
-    node = _number(item.get("node"), child(path, "node"), -1, len(where) - 1)
+    node = whole_number(item.get("node"), child(path, "node"), -1, len(where) - 1)
     texts: dict[str, Any] = {"namespace": "", "name": ""}
     for key, value in item.items():
         if key in _TEXTS:
@@ -374,20 +371,13 @@ def _pod(item: Mapping[str, Any], path: str, where: Sequence[int]) -> RunningPod
         requests=amounts_by_name(item, "requests", path),
         assumed=amounts_by_name(item, "assumed", path),
         gpu_mask=gpu_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
-        gpu_milli=_number(item.get("gpu_milli", 0), child(path, "gpu_milli"), 0, WHOLE_GPU - 1),
+        gpu_milli=whole_number(item.get("gpu_milli", 0), child(path, "gpu_milli"), 0, WHOLE_GPU - 1),
         priority=get_int(item, "priority", path) or 0,
         terminating=get_bool(item, TERMINATING, path),
         rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )
-
-
-def _number(value: Any, where: str, least: int, most: int) -> int:
-    """One whole number; an array of one, as `whole_numbers` makes, costs ten times as much."""
-    if type(value) is int and least <= value <= most:
-        return value
-    raise wrong(where, value, f"a whole number from {least} to {most}")
 
 
 def _gpu_group_of_pod(item: Mapping[str, Any], path: str, labels: Mapping[str, str]) -> GpuGroup | None:

@@ -66,7 +66,6 @@ class Row:
         column : str
         unit : str
             What is counted, for the error.
-        most : float
         """
         text = self.text(column)
         try:
@@ -91,7 +90,6 @@ class Row:
 
         Parameters
         ----------
-        column : str
         got, expected : str
             The value found and the values allowed.
         """
@@ -106,7 +104,6 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
 
     Parameters
     ----------
-    content : bytes
     source : str
         Name of the file, for errors.
     most : int
@@ -127,6 +124,9 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
 def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter: str = ",") -> Iterator[Row]:
     """Yield the rows of a table whose first line names the columns.
 
+    Raises CapacityError: more than 1.5 million lines; InputError: not UTF-8, not CSV, a column of `columns` that is
+    missing, a row with too few or too many fields.
+
     Parameters
     ----------
     content : bytes
@@ -137,13 +137,6 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
         Columns that the table must have; it may have others.
     delimiter : str
         What separates the fields. Quotes have a meaning beside commas only.
-
-    Raises
-    ------
-    CapacityError
-        More than 1.5 million lines.
-    InputError
-        Not UTF-8, not CSV, a column of `columns` that is missing, a row with too few or too many fields.
     """
     # Before anything is read, because the rows before the last one would fill the memory.
     if content.count(b"\n") > _MOST_ROWS + 1:

@@ -297,12 +297,7 @@ class DryRuns:
 
         No pod is placed.
 
-        Parameters
-        ----------
-        domain : int
-            The HyperNode; -1: every node.
-        shape : int
-            Number of the pod shape, as `add_shape` returned it.
+        `domain`: the HyperNode; -1: every node. `shape`: number of the pod shape, as `add_shape` returned it.
 
         Returns
         -------

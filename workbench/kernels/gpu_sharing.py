@@ -328,7 +328,6 @@ class GpuSharing:
 
         Parameters
         ----------
-        shape, node : int
         gpus : int
             Bits of its GPUs.
         others : ndarray of shape (m,), int64

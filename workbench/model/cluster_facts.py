@@ -350,11 +350,8 @@ class ClusterFacts(Value, Displayed, Tabular):
     def share_derived(self, before: ClusterFacts) -> None:
         """Take over cached derived values of an earlier snapshot where both would be computed from the same fields.
 
-        Parameters
-        ----------
-        before : ClusterFacts
-            A snapshot of the cluster at another moment. A value is copied only if the fields from which it was computed
-            are the same objects in both snapshots.
+        `before`: a snapshot of the cluster at another moment. A value is copied only if the fields from which it was
+        computed are the same objects in both snapshots.
         """
         for name, used in _FOLLOWS_FROM.items():
             if name in before.__dict__ and all(getattr(self, each) is getattr(before, each) for each in used):

@@ -59,10 +59,7 @@ def is_placed_by_topology(annotations: Mapping[str, str]) -> bool:
 def level_names(topology: Topology, tiers: Sequence[int]) -> list[str]:
     """Name of each tier as a level: the one that its HyperNodes share, else ``tier-2``; no name twice.
 
-    Parameters
-    ----------
-    tiers : sequence of int
-        Widest first.
+    `tiers`: widest first.
     """
     found: list[str] = []
     for tier in tiers:

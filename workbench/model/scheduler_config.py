@@ -56,12 +56,8 @@ _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 class PluginOption:
     """One plugin of a tier in ``volcano-scheduler.conf``.
 
-    Attributes
-    ----------
-    switches : mapping of str to bool
-        Switches written in the configuration, by the names of `SWITCHES`.
-    arguments : mapping of str to object
-        Arguments as written: numbers, texts, truth values.
+    `switches`: switches written in the configuration, by the names of `SWITCHES`. `arguments`: arguments as written:
+    numbers, texts, truth values.
     """
 
     name: str

@@ -156,10 +156,7 @@ def _counts(label: str, phase: str) -> Mask:
 class SwitchBook(Working):
     """Number of running pods and jobs that vote for each state of each leaf switch, during one scheduling session.
 
-    Parameters
-    ----------
-    running : RunningPods
-        Running pods from which the votes are counted at once; not kept.
+    `running`: running pods from which the votes are counted at once; not kept.
 
     Attributes
     ----------
@@ -206,10 +203,7 @@ class SwitchBook(Working):
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
         """Replace the recorded pods of the job `key` (``namespace/name``); `pods` is None if the job has ended.
 
-        Returns
-        -------
-        JobPods or None
-            The pods recorded before; setting them again undoes the change.
+        Returns the pods recorded before; setting them again undoes the change.
         """
         before = self.job(key)
         for sign, some in ((-1, before), (1, pods)):

@@ -271,15 +271,8 @@ def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = No
 
     Switches, and the nodes under each, are sorted by name. The name of a HyperNode also serves as the switch's address.
 
-    Parameters
-    ----------
-    nodes_per_switch : int, optional
-        None: as many as the largest switch has.
-
-    Returns
-    -------
-    SwitchTable or None
-        None where there is no tier-1 HyperNode with a node, or one node is under two of them.
+    `nodes_per_switch`, if None: as many as the largest switch has. Returns None where there is no tier-1 HyperNode with
+    a node, or one node is under two of them.
     """
     leaves = [int(d) for d in topology.domains_at(1) if len(topology.nodes_of(int(d)))]
     leaves.sort(key=lambda d: topology.domain_name(d).encode())

@@ -115,14 +115,7 @@ def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     """Read a field that must be a list; returns an empty one if the field is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     value = data.get(key)
     if value is None:
@@ -135,14 +128,7 @@ def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
 def get_text_list(data: Mapping[str, Any], key: str, where: str) -> list[str]:
     """Read a field that must be a list of strings; returns an empty list if it is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     values = get_list(data, key, where)
     if any(type(value) is not str for value in values):
@@ -153,14 +139,7 @@ def get_text_list(data: Mapping[str, Any], key: str, where: str) -> list[str]:
 def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read a field that must be a list of mappings; yields the path and the value of each item.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     field = child(where, key)
     for i, item in enumerate(get_list(data, key, where)):
@@ -173,14 +152,10 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
 def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -> str:
     """Read a field that must be a string; a number raises InputError, as in the Kubernetes API.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : str
         Value where absent.
     """
@@ -197,14 +172,7 @@ def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
 
     A boolean raises InputError.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     value = data.get(key)
     if value is None:
@@ -219,14 +187,10 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
     More than a million raises InputError, negative numbers are left to admission.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : int
         Value where absent.
     """
@@ -239,14 +203,10 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
     """Read a field that must be a boolean; a string such as "yes" raises InputError.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : bool
         Value where absent.
     """
@@ -261,14 +221,7 @@ def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = Fals
 def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     """Read a field that must map strings to strings, such as labels; returns an empty mapping if it is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     values = get_map(data, key, where)
     for name, value in values.items():

@@ -45,10 +45,7 @@ class GangRequest(ABC):
 
         A kind of which one object is about several gangs overrides this.
 
-        Parameters
-        ----------
-        requests : iterable of GangRequest
-            Objects of this class by namespace and name.
+        `requests`: objects of this class by namespace and name.
         """
         for request in requests:
             yield request.gang, request.extra

@@ -74,10 +74,7 @@ class LifecyclePolicy:
 class DependsOn:
     """The field dependsOn of a Volcano Job's task: tasks that must be ready before the task's pods are created.
 
-    Attributes
-    ----------
-    any_of : bool
-        One ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
+    `any_of`: one ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
     """
 
     names: tuple[str, ...]

@@ -24,14 +24,8 @@ class PartitionPolicy:
 
     Only Volcano 1.15 has it.
 
-    Attributes
-    ----------
-    total_partitions, partition_size : int
-        Number of partitions, and number of pods in each; 0 if absent.
-    min_partitions : int
-        Partitions without which the job does not start; 0: no such minimum.
-    constraint : TopologyConstraint, optional
-        Topology constraint of each partition.
+    `total_partitions`, `partition_size`: number of partitions, and number of pods in each; 0 if absent.
+    `min_partitions`: partitions without which the job does not start; 0: no such minimum.
     """
 
     total_partitions: int
@@ -51,8 +45,6 @@ class SubGroupPolicy:
 
     Attributes
     ----------
-    constraint : TopologyConstraint, optional
-        Topology constraint of each sub-group.
     size : int
         subGroupSize: pods without which a sub-group does not start; 1 where absent.
     min_sub_groups : int

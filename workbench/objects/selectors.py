@@ -109,12 +109,7 @@ def _is_possible(requirement: Requirement) -> bool:
 class Selector:
     """Selector of a HyperNode member: exact name, regular expression or labels; without any of them it selects nothing.
 
-    Attributes
-    ----------
-    pattern : str, optional
-        Go regular expression, unanchored.
-    labels : tuple of Requirement, optional
-        Requirements that must all hold; empty selects nothing.
+    `pattern`: Go regular expression, unanchored. `labels`: requirements that must all hold; empty selects nothing.
     """
 
     exact: str | None = None
@@ -125,12 +120,7 @@ class Selector:
 class NameIndex:
     """Names and labels of nodes, prepared for resolving many selectors; nodes can be added and removed.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the nodes, distinct.
-    labels : sequence of mapping, optional
-        Labels of each node, in the order of `names`; none by default.
+    `names`: names of the nodes, distinct. `labels`: labels of each node, in the order of `names`; none by default.
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[Mapping[str, str]] = ()) -> None:
@@ -256,10 +246,7 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
     An exact name is returned whether or not such a node exists; an empty name, a pattern that does not compile and an
     empty label selector select nothing. An empty pattern matches every name.
 
-    Returns
-    -------
-    list of str
-        Names in the order of the index.
+    Returns names in the order of the index.
 
     Notes
     -----

@@ -53,12 +53,8 @@ class TorShareNode:
 class TorShare:
     """Published state of one leaf switch in the ConfigMap tor-share-cm.
 
-    Attributes
-    ----------
-    shared : int
-        State of the switch: 0 idle, 1 shared, 2 exclusive.
-    unhealthy : int
-        Health of the switch: 0 healthy, 1 unhealthy.
+    `shared`: state of the switch: 0 idle, 1 shared, 2 exclusive. `unhealthy`: health of the switch: 0 healthy, 1
+    unhealthy.
     """
 
     shared: int

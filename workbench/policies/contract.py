@@ -193,16 +193,8 @@ class SessionPolicy(Policy):
     def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
         """Say which gangs are admitted: only for these the controllers create pods, which then wait for nodes.
 
-        Parameters
-        ----------
-        gangs : sequence of Gang
-            Also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
-            count for the limits.
-
-        Returns
-        -------
-        list of Notice or None
-            In the order of the gangs: None if the gang is admitted, else the reason.
+        `gangs`: also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
+        count for the limits. The result is in the order of the gangs: None if the gang is admitted, else the reason.
         """
 
 

@@ -37,10 +37,7 @@ class Stream(Working):
     `place` answers exactly as ``policy.place(gang, ledger)`` would, although a policy may compute the answer in a
     faster way. There is no queue, priority or clock: the caller chooses the order.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster at the beginning, with its running pods; not changed.
+    `snapshot`: the cluster at the beginning, with its running pods; not changed.
     """
 
     def __init__(self, policy: Placer, snapshot: ClusterSnapshot) -> None:
@@ -129,11 +126,7 @@ class Stream(Working):
 
         Raises InputError: the node is closed already.
 
-        Parameters
-        ----------
-        node : int
-        gpus : int
-            Bits of GPUs; 0: the whole node.
+        `gpus`: bits of GPUs; 0: the whole node.
         """
         if node in self._closed:
             name = self.ledger.topology.node_names[node]
@@ -168,10 +161,7 @@ class Stream(Working):
 
         Raises InputError: it is held already.
 
-        Parameters
-        ----------
-        placement : Placement
-            Its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
+        `placement`: its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
         """
         if id(placement) in self._held:
             expected = "a placement that the stream does not hold"
@@ -214,12 +204,8 @@ class SessionStream(Stream, ABC):
     `decide` answers as sessions of the policy would in which the queues are built again from what waits and runs, at a
     cost that depends on what has changed.
 
-    Attributes
-    ----------
-    queues : frozenset of str
-        Names of the queues whose quotas it keeps.
-    victims : tuple of str
-        Keys of the running gangs that have to end before `decide` goes on, for gangs that preempt them.
+    `queues`: names of the queues whose quotas it keeps. `victims`: keys of the running gangs that have to end before
+    `decide` goes on, for gangs that preempt them.
     """
 
     queues: frozenset[str] = frozenset()
@@ -239,10 +225,6 @@ class SessionStream(Stream, ABC):
         A placement holds its resources until it is given back. A refused gang waits on; it is refused once, until it
         has run. After a call that was cancelled, the next one goes on and returns the decisions of both.
 
-        Parameters
-        ----------
-        now_s : float
-            The present time.
-        snapshot : callable
-            Returns the cluster as it is now; called if nodes have changed, or a placement was adopted.
+        `now_s`: the present time. `snapshot`: returns the cluster as it is now; called if nodes have changed, or a
+        placement was adopted.
         """

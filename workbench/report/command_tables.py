@@ -98,10 +98,7 @@ def doctor_tables(checks: Sequence[tuple[str, str, str]]) -> Any:
 def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> list[Any]:
     """A report as text and tables: the headline, who holds what is missing, the fixes with their commands.
 
-    Parameters
-    ----------
-    commands : sequence of sequence of str
-        For each fix the commands that make it in a live cluster; empty: they are not shown.
+    `commands`: for each fix the commands that make it in a live cluster; empty: they are not shown.
     """
     parts: list[Any] = [Text(f"{report.job} is pending by {report.policy}: {report.cause}")]
     if report.holders:

@@ -40,10 +40,7 @@ def fitted(table: Table, console: Console) -> Table:
     that may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks
     words.
 
-    Returns
-    -------
-    rich.table.Table
-        A copy of the table that fits.
+    Returns a copy of the table that fits.
     """
     whole = _with_cells(table, lambda cell: cell)
     if _width(whole, console) <= console.width:

@@ -180,13 +180,7 @@ def study_tables(view: StudyView) -> list[Any]:
 
 
 def draw_differences(view: StudyView, key: str) -> str:
-    """An SVG chart of the differences of one outcome to the baseline, a line per scenario and policy.
-
-    Parameters
-    ----------
-    key : str
-        The outcome.
-    """
+    """An SVG chart of the differences of one outcome to the baseline, a line per scenario and policy."""
     part = view.differences[view.differences["outcome"] == key]
     rows = [
         DrawnInterval(

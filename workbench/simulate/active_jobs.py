@@ -137,19 +137,14 @@ class NetworkTimes:
 class ActiveJobs:
     """The jobs of a simulation that hold nodes: those that run, and those that stand still for lost pods.
 
+    `running`: by number, in the order of their starts. `attempts`: those that are over.
+
     Parameters
     ----------
     clock, nodes, quotas, network
         Shared with the other parts of the simulation; without a network every job works as fast anywhere.
     events : EventQueue
         Where the ends of running jobs are planned.
-
-    Attributes
-    ----------
-    running : dict of int to JobRun
-        By number, in the order of their starts.
-    attempts : list of Attempt
-        Those that are over.
     """
 
     def __init__(

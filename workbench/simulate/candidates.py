@@ -39,8 +39,6 @@ class Candidates:
         Of queues; 1 if missing.
     closed : ndarray of shape (n,), bool
         Nodes that take no pods from the beginning.
-    runs : sequence of JobRun
-        All jobs of the simulation.
 
     Attributes
     ----------

@@ -30,17 +30,8 @@ Key = Any
 class HeldNodes(Working):
     """The nodes of a cluster as jobs hold them and faults break them; `Simulation` and `Timeline` are built on it.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster at the beginning, with its running pods; not changed.
-    policy : Policy
-
-    Attributes
-    ----------
-    free_gpus : int
-        Idle whole GPUs on nodes that are not broken, including those of HyperNodes reserved for one Job; a GPU that
-        placed pods share counts, too.
+    `snapshot`: the cluster at the beginning, with its running pods; not changed. `free_gpus`: idle whole GPUs on nodes
+    that are not broken, including those of HyperNodes reserved for one Job; a GPU that placed pods share counts, too.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
@@ -117,10 +108,7 @@ class HeldNodes(Working):
     def take_over(self, gang: str) -> None:
         """Let the running pods of a gang of the first snapshot be held under its name, ``namespace/name``.
 
-        Raises
-        ------
-        UnknownNameError
-            No pod of such a gang runs; terminating pods do not count, and stay as they are.
+        Raises UnknownNameError: no pod of such a gang runs; terminating pods do not count, and stay as they are.
         """
         placement = placement_of_running(gang, self._base)
         left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.terminating)

@@ -18,13 +18,8 @@ __all__ = ["import_over"]
 def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
     """Make a drawing of imported objects, completed with an earlier drawing's data about nodes of equal names.
 
-    Parameters
-    ----------
-    draft : Draft
-        The earlier drawing; not changed.
-    cluster : ClusterObjects
-        The import. If it has no Node, the patterns, label selectors and exact names of its HyperNodes select nodes of
-        the earlier drawing, and nodes that are not selected are dropped.
+    `draft`: the earlier drawing; not changed. `cluster`: the import. If it has no Node, the patterns, label selectors
+    and exact names of its HyperNodes select nodes of the earlier drawing, and nodes that are not selected are dropped.
 
     Returns
     -------

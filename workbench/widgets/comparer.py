@@ -186,10 +186,8 @@ class PlacementComparer(Panel):
     def configure(self, config: SchedulerConfig | None) -> None:
         """Use a scheduler configuration for every compared policy that reads one; None means each policy's own default.
 
-        Raises
-        ------
-        InputError
-            None of the policies reads one, or one of them cannot be made with it; nothing has changed then.
+        Raises InputError: None of the policies reads one, or one of them cannot be made with it; nothing has changed
+        then.
         """
         with_it = _configured(self._chosen, config)
         _check(with_it)
@@ -293,12 +291,8 @@ class PlacementComparer(Panel):
     def wait(self, seconds: float | None = None, causes: bool = True) -> None:
         """Wait until the running comparison has finished, and the causes of pending jobs are known.
 
-        Parameters
-        ----------
-        seconds : float, optional
-            Longest time to wait for each of the two; None: however long they take.
-        causes : bool
-            Wait for the causes, too.
+        `seconds`: longest time to wait for each of the two; None: however long they take. `causes`: wait for the
+        causes, too.
         """
         self._worker.wait(seconds)
         if causes:

@@ -134,10 +134,7 @@ class MatrixLoader(Panel):
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:
         """Load a printout as if it had been pasted into the page.
 
-        Raises
-        ------
-        InputError
-            As `workbench.formats.matrix.load_matrix`; the previous matrix is kept.
+        Raises InputError: as `workbench.formats.matrix.load_matrix`; the previous matrix is kept.
         """
         body = {"text": text, "name": name}
         reading = read_printout(body)

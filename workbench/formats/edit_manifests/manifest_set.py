@@ -79,12 +79,8 @@ class _Jobs:
 class ManifestSet:
     """Manifests with an index by kind and key; each is copied before its first change.
 
-    Parameters
-    ----------
-    manifests : iterable of mapping
-        Lists are taken apart.
-    cluster : ClusterObjects, optional
-        The objects of these manifests; None: those of jobs are read when an edit needs them.
+    `manifests`: lists are taken apart. `cluster`: the objects of these manifests; None: those of jobs are read when an
+    edit needs them.
     """
 
     def __init__(self, manifests: Iterable[Mapping[str, Any]], cluster: ClusterObjects | None = None) -> None:

@@ -139,15 +139,8 @@ def _gang(
 class _Places:
     """The pods of a role that are to run, of which some exist already.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        Existing pods of the role. Finished and terminating ones are replaced by new ones.
-
-    Attributes
-    ----------
-    running : int
-        Pods that have a node, at most as many as are to run.
+    `pods`: existing pods of the role. Finished and terminating ones are replaced by new ones. `running`: pods that have
+    a node, at most as many as are to run.
     """
 
     def __init__(self, planned: PlannedRole, pods: Sequence[Pod]) -> None:

@@ -45,12 +45,8 @@ def own_field_warnings(data: Mapping[str, Any]) -> list[Notice]:
 def hyper_job_defaults(data: Mapping[str, Any], *, own: bool = True) -> dict[str, Any]:
     """Defaults that admission fills in, by path.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest in the released spelling.
-    own : bool
-        Also fill in what only this project does: minAvailable and the mode of networkTopology.
+    `data`: the parsed manifest in the released spelling. `own`: also fill in what only this project does: minAvailable
+    and the mode of networkTopology.
     """
     spec, read = get_map(data, "spec", ""), read_hyper_job(data)
     entries = get_maps(spec, "replicatedJobs", "spec")

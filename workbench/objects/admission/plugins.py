@@ -55,7 +55,6 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
     Parameters
     ----------
-    spec : mapping
     job : Job
         The manifest as `read_job` reads it.
     own : bool

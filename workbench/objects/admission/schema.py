@@ -114,12 +114,10 @@ def too_few(path: str, found: int, least: int) -> str:
 def no_match(path: str, value: str, pattern: str) -> str:
     """The API server's error text for a string that does not match the field's pattern.
 
+    `path`, `value`: as in `too_short`.
+
     Parameters
     ----------
-    path : str
-        Path of the field.
-    value : str
-        String found.
     pattern : str
         Regular expression that it must match.
     """
@@ -129,12 +127,10 @@ def no_match(path: str, value: str, pattern: str) -> str:
 def unsupported(path: str, value: Any, supported: Sequence[str]) -> str:
     """The API server's error text for a string that is not one of the allowed values.
 
+    `path`, `value`: as in `too_short`.
+
     Parameters
     ----------
-    path : str
-        Path of the field.
-    value : str
-        String found.
     supported : sequence of str
         Values allowed.
     """

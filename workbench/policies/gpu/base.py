@@ -37,12 +37,7 @@ __all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "PerPodGpuP
 class NodeGpus:
     """The free GPUs of one node, and the node's bandwidth matrix.
 
-    Attributes
-    ----------
-    free : int
-        Bit mask of the free GPUs: bit i is GPU i.
-    matrix : BandwidthMatrix, optional
-        None: the bandwidths are unknown.
+    `free`: bit mask of the free GPUs: bit i is GPU i. `matrix`, if None: the bandwidths are unknown.
     """
 
     free: int

@@ -42,10 +42,8 @@ class GpuBottleneck(GpuPolicy):
     where the matrix knows it (docs/decisions.md, decision 1). On a node without a matrix pods get the free GPUs with
     the lowest indices.
 
-    Parameters
-    ----------
-    required : bool
-        Whether the user asked for this policy by name; the policy then also warns if no node at all has a matrix.
+    `required`: whether the user asked for this policy by name; the policy then also warns if no node at all has a
+    matrix.
 
     Notes
     -----

@@ -64,6 +64,8 @@ class GpuStaticDgx(PerPodGpuPolicy):
 def static_set(machine: str, available: int, required: int, size: int) -> int:
     """The first set of a machine's table that is available and holds the required GPUs, as a mask.
 
+    Returns mask of the set; 0 if the table has no such set.
+
     Parameters
     ----------
     machine : str
@@ -74,11 +76,6 @@ def static_set(machine: str, available: int, required: int, size: int) -> int:
         Mask of the GPUs that must be in the set.
     size : int
         GPUs wanted.
-
-    Returns
-    -------
-    int
-        Mask of the set; 0 if the table has no such set.
     """
     for row in TABLES[machine].get(size, ()):
         if not row & ~available and not required & ~row:

@@ -26,10 +26,7 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
     idle switch is changed to exclusive).
 
-    Parameters
-    ----------
-    marked : bool
-        Whether the job already crossed switches, or had a switch to itself, before this plan.
+    `marked`: whether the job already crossed switches, or had a switch to itself, before this plan.
 
     Returns
     -------

@@ -57,17 +57,14 @@ class Damage:
 def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | NoPlan | None:
     """Choose the leaf switches for those pods of a running job that need another node after a fault.
 
+    Returns None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
+
     Parameters
     ----------
     damage : Damage
         Losses of the job: pods without a node, surviving pods, switches used before.
     max_shared : int
         Shared switches that a job may use at most.
-
-    Returns
-    -------
-    Plan, NoPlan or None
-        None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
     """
     # A foundation-model job takes no node under an unhealthy switch, not even where it has pods already.
     open_to_job = (switches.free > 0) & ~((damage.kind == "foundation") & switches.unhealthy)

@@ -51,12 +51,7 @@ class Plan(NamedTuple):
 class NoPlan:
     """Answer of a rule that found no room: a code for programs, and the plugin's own message.
 
-    Attributes
-    ----------
-    code, message : str
-        Code of the notice, and its text.
-    missing : int
-        Pods that found no node at the rule's end.
+    `code`, `message`: code of the notice, and its text. `missing`: pods that found no node at the rule's end.
     """
 
     code: str

@@ -93,10 +93,7 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
 def enabled(option: PluginOption, switch: str) -> bool:
     """Whether a function of a plugin is on; a function whose switch is not written is on, except ``Hierarchy``.
 
-    Parameters
-    ----------
-    switch : str
-        A name of `workbench.model.scheduler_config.SWITCHES`.
+    `switch`: a name of `workbench.model.scheduler_config.SWITCHES`.
     """
     return option.switches.get(switch, switch != _OFF)
 

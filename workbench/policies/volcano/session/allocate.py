@@ -35,10 +35,7 @@ __all__ = ["Allocation"]
 class Allocation:
     """The action allocate on the jobs of one session.
 
-    Parameters
-    ----------
-    state : SessionState
-        The session's jobs, ledger and queues; changed as pods are placed.
+    `state`: the session's jobs, ledger and queues; changed as pods are placed.
     """
 
     def __init__(self, state: SessionState) -> None:

@@ -41,10 +41,7 @@ __all__ = ["Session", "VolcanoScheduler"]
 class Session:
     """One scheduling session of Volcano over all gangs; nothing of it is kept afterwards.
 
-    Parameters
-    ----------
-    state : SessionState
-        Made for this session alone.
+    `state`: made for this session alone.
     """
 
     def __init__(self, state: SessionState) -> None:
@@ -53,10 +50,8 @@ class Session:
     def run(self) -> list[Decision]:
         """Run all actions of the session in their order.
 
-        Returns
-        -------
-        list of Decision
-            In the order of the gangs. `Decision.turn` is the round in which the job became ready or was declined.
+        The result is in the order of the gangs. `Decision.turn` is the round in which the job became ready or was
+        declined.
         """
         admitted = self._admitted_before()
         for action in self._state.config.actions:

@@ -48,8 +48,6 @@ class Prepared:
     ----------
     search : TwoLevel
         The search before its first round.
-    subs : SubJobs
-        The gang's sub-jobs.
     warnings : tuple of Notice
         Warnings about the gang's constraints.
     recorded : bool
