@@ -69,6 +69,12 @@ class LiveWorkload:
         As in `Workload`.
     """
 
+    # An update, of the objects whose keys were touched:
+    #   1. the units they belong to (`workbench.cluster.owners`): a top owner with all that names it
+    #   2. read each of these units anew (`_read_unit`): its gangs, notices and pods that hold resources
+    #   3. replace what it said before by what it says now (`_replace`), in totals and sorted keys
+    # `told` puts the gangs of all units together.
+
     def __init__(self, cluster: ClusterObjects, any_scheduler: TakenSchedulers) -> None:
         self.queues: dict[str, str] = {}
         self.labels: dict[str, JobLabels] = {}

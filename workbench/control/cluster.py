@@ -101,6 +101,13 @@ class EmbeddedCluster(Working, Displayed):
     0.0
     """
 
+    # A call is all or nothing (`_whole`): it changes a store whose changes can be undone, and after an exception new
+    # controllers start on the objects as they were before (`_recover`).
+    #   start      controllers, kubelets and the scheduler on the stored objects, with what a saved cluster remembers
+    #   submit, delete, fail, lose …   change objects, each followed by `settle`: until nothing is left to do now
+    #   run, advance   let time pass to the next event, and settle
+    #   save, resume   objects, log and what controllers remember, to a file and from one
+
     def __init__(
         self,
         policy: str | Policy = "volcano",

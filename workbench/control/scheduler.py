@@ -83,6 +83,15 @@ class Scheduler(Reconciler):
     pods, PodGroups, nodes and queues, and no Job, except that HyperJobs are decided as one gang (`HyperGangs`).
     """
 
+    # Overview:
+    #   observe      follow the objects (`ClusterState`); note whether a change could let a waiting pod start
+    #   reconcile    a session, if one is due:
+    #     _waiting     the gangs that wait, HyperJobs as one gang
+    #     _admit       ask the policy which PodGroups it admits, and write their phase
+    #     policy       decides on those that may start
+    #     _carry_out   bind pods, or write why not, and what the next session has to remember
+    #   _write_status  then bring the counts of PodGroups up to date
+
     kinds = frozenset(
         {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
     ) | frozenset(_OTHER_GROUPS)

@@ -89,6 +89,13 @@ class TwoLevel:
     InputError.
     """
 
+    # Overview:
+    #   __init__      checks everything once: nodes, tree, shapes, job and sub-jobs
+    #   update_nodes  what other jobs have changed since
+    #   turn          = look (the best HyperNode of the lowest tier that can start the job) + take (place its pods)
+    #   turns         until no pod is left, or the job can start nowhere
+    #   explain_in, scores_of, tried, fit_in, room   what an explanation reads; these place nothing
+
     def __init__(
         self,
         tree: DomainTree,

@@ -141,6 +141,11 @@ class ClusterFacts(Value, Displayed, Tabular):
 
     """
 
+    # Fields first; then what follows from them, computed once when it is asked for:
+    #   running pods   by gang, by job and the switches they are under
+    #   idle           resources and GPUs, of nodes and of domains
+    #   releasing      what terminating pods hold, and the facts after they are gone (`after_endings`)
+
     topology: Topology
     resources: tuple[str, ...]
     allocatable: Longs

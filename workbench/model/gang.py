@@ -352,6 +352,9 @@ class Gang(Value, Displayed):
     TopologyConstraint(mode='hard', highest_tier=2, highest_tier_name=None)
     """
 
+    # Fields first; then arrays with an entry per pod (`role_start`, `role_of_pod`, `rows_for`, …), made once; then
+    # names of pods and pods as objects, made when they are asked for.
+
     namespace: str
     name: str
     roles: tuple[Role, ...]

@@ -100,6 +100,11 @@ class Ledger(Working):
         HyperNode that each Job of a HyperJob holds alone, as `ClusterSnapshot.exclusive`; a `Stream` replaces it.
     """
 
+    # Three kinds of state:
+    #   amounts      idle, used, free GPUs and their shares, copied from the snapshot before the first change
+    #   the log      of `take`, `give_back` and the like: for `checkpoint`, `rollback` and `since`; `commit` forgets it
+    #   derived      sums of domains, free GPUs, counts of pods: made when asked for, then kept up to date or dropped
+
     def __init__(self, snapshot: ClusterFacts) -> None:
         self.snapshot = snapshot
         self.topology = snapshot.topology

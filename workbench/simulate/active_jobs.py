@@ -147,6 +147,13 @@ class ActiveJobs:
         Where the ends of running jobs are planned.
     """
 
+    # Overview:
+    #   start, complete      a waiting job gets nodes; a job whose work is done gives them back
+    #   lose, evict          a fault takes pods: the job stands still on the rest, or stops; preemption stops it
+    #   grow                 running jobs get more of their pods
+    #   work, _foretell      what was done up to now, and when it will end: again whenever the network changes its speed
+    # Every change goes through `_count`, which keeps the sums of GPUs and queues.
+
     def __init__(
         self, clock: VirtualClock, events: EventQueue[Key], nodes: HeldNodes, quotas: Quotas, network: Network | None
     ) -> None:

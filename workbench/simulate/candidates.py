@@ -52,6 +52,12 @@ class Candidates:
         The first job that did not fit, if it holds up others; set by `hold_up`.
     """
 
+    # Overview:
+    #   asked by a discipline    first, behind, in_turn, may_fit, admits: who waits, kind by kind
+    #   done by a discipline     start, hold_up, pass_over, decided, evict
+    #   told by the simulation   add, freed, meet_new_pods: what lets refused kinds be tried again
+    # Each kind that waits has the code of its reason (`_note`); sentences are made when they are read (`reasons`).
+
     def __init__(
         self,
         policy: Policy,

@@ -34,6 +34,12 @@ class HeldNodes(Working):
     that are not broken, including those of HyperNodes reserved for one Job; a GPU that placed pods share counts, too.
     """
 
+    # Overview:
+    #   place, adopt, extend, release, take_over   who holds what, by the key of the job
+    #   break_down, repair                         nodes and GPUs that faults close; a node may suffer from several
+    #   hit_by                                     which jobs a fault meets: the caller stops them before it breaks
+    #   snapshot                                   the cluster with all of this
+
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
         self._base, self._policy = snapshot, policy
         self._stream = policy.stream(snapshot)

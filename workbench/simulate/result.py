@@ -164,6 +164,9 @@ class SimulationResult(Value, Displayed, Plotted):
     [['default/mine', 60.0]]
     """
 
+    # Fields first; then tables of them (`to_dataframe`, `…_frame`), numbers by the declared metrics (`summary`,
+    # `measured`) and JSON (`to_dict`).
+
     policy: str
     discipline: str
     jobs: tuple[SimulatedJob, ...]

@@ -96,6 +96,9 @@ class Fabric:
     Numbers in names are padded with zeros to equal width, so that byte order is the order of the cables.
     """
 
+    # Fields are checked first. Then the same cluster in two ways: as values at once (`topology`, `snapshot`), and as
+    # objects and manifests (`hypernodes`, `nodes`, `devices`, `manifests`); reading the latter gives the former.
+
     sizes: tuple[int, ...]
     roots: int = 1
     prefixes: tuple[str, ...] = ("s",)

@@ -77,6 +77,12 @@ class PlacementComparer(Panel):
     8
     """
 
+    # Overview:
+    #   from Python   choose, configure, take_jobs, use: each sets what is compared, then `run`
+    #   run           a `Worker` compares and draws in the background; pictures go out as deltas (`_since`), and causes
+    #                 of pending jobs follow (`_tell_causes`)
+    #   from the page one handler for each message, below `_state`: settings, cards, fixes as steps to undo
+
     _esm = STATIC / "comparer.js"
     handlers = {
         "state": "_state",

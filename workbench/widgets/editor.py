@@ -83,6 +83,13 @@ class TopologyEditor(Panel):
     Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
 
+    # Overview:
+    #   the drawing    a `Draft` with its history: an operation, by Python (`edit`, `make`) or the page (`_edit`), is a
+    #                  list of changes, which `_spread` draws in all views and keeps for the YAML text
+    #   the text       written when somebody looks at it (`_keep`, `_write`)
+    #   the cluster    GPUs in use and matrices stay beside the drawing (`_hold`, `_refill`, `assign`)
+    #   from the page  one handler for each message, below `_state`
+
     _esm = STATIC / "editor.js"
     handlers = {
         "state": "_state",

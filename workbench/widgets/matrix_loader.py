@@ -92,6 +92,10 @@ class MatrixLoader(Panel):
     2
     """
 
+    # A printout (`load`, `_load`, `_block`) gives a matrix and a first question; each click changes the question
+    # (`_toggle`, `_change`), which a `Worker` answers (`_ask`); the page gets the answer as `_view`. Further handlers
+    # choose pairs and assign the matrix.
+
     _esm = STATIC / "matrix.js"
     handlers = {
         "state": "_state",

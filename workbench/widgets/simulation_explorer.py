@@ -74,6 +74,9 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     'SimulationExplorer'
     """
 
+    # Controls (time, job, result) → `_show` draws what they ask for, and sends what has changed. A click names a job or
+    # an instant (`name`, `point`, `point_at_nodes`), which are controls, too.
+
     def __init__(
         self, results: SimulationResult | Sequence[SimulationResult], snapshot: ClusterSnapshot | Scenario
     ) -> None:

@@ -80,6 +80,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     8
     """
 
+    # Three panels over one history. A scenario that is opened makes new panels (`_show`, `_put`); the step back shows
+    # the former ones again (`_keep`, `_swap`). The drawn cluster is what the comparer compares on; its outcome is told
+    # in the bar (`_tell_result`).
+
     def __init__(
         self,
         source: str | Path | Scenario | ClusterSnapshot | None = None,

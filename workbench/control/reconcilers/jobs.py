@@ -76,6 +76,13 @@ class JobReconciler(Reconciler):
     and is made again up to 15 times (`workbench.control.retries.Retries`); then the Job is terminated.
     """
 
+    # Overview:
+    #   observe      a change of a Job, pod, PodGroup, claim or command becomes a request of its Job
+    #   reconcile    the next request, or a delayed action that is due
+    #   _handle      ask `workbench.jobs.lifecycle` for the next step; carry out its actions (`_carry_out`: pods,
+    #                claims, PodGroup, hooks of plugins); write the status
+    #   _retry       a request that failed is tried again later; after too many times the Job is terminated
+
     kinds = frozenset({"Job", "Pod", "PodGroup", "Command", "PersistentVolumeClaim"})
 
     def __init__(

@@ -172,6 +172,11 @@ class Calibration(Value):
         Origin of the measurements.
     """
 
+    # `estimate` takes the first of:
+    #   1. the block itself was measured, at this size (`_by_block`)
+    #   2. several racks of a system that was measured over two (`_over_racks`)
+    #   3. similar blocks, by a Gaussian process over all knots (`_similar`, `_knots`)
+
     name: str
     sources: tuple[str, ...]
     systems: tuple[GpuSystem, ...]

@@ -90,6 +90,10 @@ class Connection:
         Replaces the network in tests; the guard against writing stays before it.
     """
 
+    # A request: `_request` (path, query, credentials) → `_answered` (within the time limit, again where the server is
+    # busy) → `_judged` (status and JSON, or a `ClusterError` with the remedy). `stream` hands over the lines of an
+    # answer that goes on. `interrupt` ends whatever is on the way, from any thread.
+
     def __init__(self, cluster: Cluster, timeout_s: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         self.cluster = cluster
         self.timeout_s = timeout_s

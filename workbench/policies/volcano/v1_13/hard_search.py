@@ -64,6 +64,12 @@ class HardSearch:
         All tasks of the job, for the share of tasks on a leaf.
     """
 
+    # A round (`next_round`):
+    #   1. HyperNodes that may be tried, tier by tier, the lowest first (`gradients`)
+    #   2. of a tier, those with room by counts alone (`_holds`) are tried (`_dry_run`, `_try_leaves`)
+    #   3. the first tier in which the job fits ends the search; `choose` takes the best HyperNode of it
+    #   4. its pods are placed for good; trials of HyperNodes around them are forgotten (`_forget_around`)
+
     def __init__(
         self, context: FillContext, scores: TopologyScores, highest_tier: int, tasks_on_leaf: Longs, total_tasks: int
     ) -> None:
