@@ -151,7 +151,7 @@ class Review:
         """
         found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
         for one, fault, place, line in self.located(stdin):
-            group = ("Pod" if one.kind == "Pod" else one.key, fault.said)
+            group = ("Pod" if one.kind == "Pod" else one.key, fault.sentence)
             found.setdefault(group, []).append((one.subject, place, line))
         notices = []
         for (_, said), alike in found.items():

@@ -107,7 +107,7 @@ class SwitchStates(Value):
         )
 
     @classmethod
-    def said(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
+    def of_votes(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
         """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
 
         Parameters
@@ -119,7 +119,7 @@ class SwitchStates(Value):
 
     def votes(self) -> npt.NDArray[np.int64]:
         """The states as votes, one per switch: int64 of shape (4, s), rows idle, shared, exclusive, unhealthy as in
-        `said`.
+        `of_votes`.
         """
         found = np.zeros((4, len(self)), dtype=np.int64)
         found[self.state, np.arange(len(self))] = 1
@@ -127,8 +127,8 @@ class SwitchStates(Value):
         return found
 
     def combined_with(self, other: SwitchStates) -> SwitchStates:
-        """Combine these states with those of `other`, each counting as one vote per switch (see `said`)."""
-        return SwitchStates.said(self.votes() + other.votes())
+        """Combine these states with those of `other`, each counting as one vote per switch (see `of_votes`)."""
+        return SwitchStates.of_votes(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
         """State of one switch in words: ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""

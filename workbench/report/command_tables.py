@@ -257,7 +257,7 @@ def review_tables(review: Review, stdin: bytes | str | None = None) -> list[Any]
     """
     said: dict[int, list[str]] = {}
     for one, fault, place, _ in review.located(stdin):
-        said.setdefault(id(one), []).append(f"{fault.said} ({place})")
+        said.setdefault(id(one), []).append(f"{fault.sentence} ({place})")
     table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:

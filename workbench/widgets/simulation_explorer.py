@@ -162,7 +162,7 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         title = f"{result.policy}: the cluster after {duration_text(at_s)}"
         waiting = waiting_at(result, at_s)
         about = self._summary(self.policy.value)
-        story = _story(result, job) if job is not None else f"no job is called {name}" if name else about
+        story = _text_of_job(result, job) if job is not None else f"no job is called {name}" if name else about
         changed: dict[str, Any] = {
             "cluster": draw_topology(self._snapshot.topology, who, title, self._plan),
             "said": {
@@ -293,7 +293,7 @@ class SimulationCharts(Panel):
         return {}
 
 
-def _story(result: SimulationResult, number: int) -> str:
+def _text_of_job(result: SimulationResult, number: int) -> str:
     """What became of a job, in a line."""
     job = result.jobs[number]
     parts = []

@@ -40,7 +40,7 @@ class Fault:
     by_schema: bool = False
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The error text without the webhook's separators, after the path of the field unless it begins with that."""
         text = self.text.strip().rstrip(";,")
         return text if not self.path or text.startswith(self.path) else f"{self.path}: {text}"

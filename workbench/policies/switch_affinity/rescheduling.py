@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switch_rules import place_closest
-from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.kernels.switches import VOTES_UNHEALTHY
 from workbench.model.arrays import Mask
 from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
@@ -25,7 +25,7 @@ from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 __all__ = ["Damage", "reschedule"]
 
 
-#: A switch, pods that go there, and what they say of it (`Plan.says`).
+#: A switch, pods that go there, and what they say of it (`Plan.vote`).
 _Share = tuple[int, int, int]
 
 
@@ -110,7 +110,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
                 state = SHARED if taken < switches.free[switch] and allowance > 0 else EXCLUSIVE
                 allowance -= state == SHARED
             unhealthy = state == SHARED and bool(switches.unhealthy[switch])
-            shares.append((switch, taken, state + SAYS_UNHEALTHY * unhealthy))
+            shares.append((switch, taken, state + VOTES_UNHEALTHY * unhealthy))
             if switches.steps is not None:
                 switches.say(f"used before: {counted(taken, 'pod')} to {switches.describe(switch)}")
     return shares
