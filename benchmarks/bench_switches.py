@@ -78,7 +78,7 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
     marks = np.full(len(chosen), 2, dtype=np.int8)
     taken, _, _ = first_free(chosen, wanted, marks, free, start, nodes, by_position)
-    says = np.full(len(taken), 2 + HOLDS, dtype=np.int8)
+    vote = np.full(len(taken), 2 + HOLDS, dtype=np.int8)
     sums, held = np.zeros((SUMS, s), dtype=np.int64), np.zeros(n, dtype=np.int32)
     job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
     used, words = np.zeros_like(idle), np.full((len(taken), 1), 255, dtype=np.uint64)
@@ -128,7 +128,7 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
             first_by_numpy,
         ),
         "sums over its pods": (
-            lambda: add_jobs(1, job, counts_for, taken, says, node_switch, held, sums),
+            lambda: add_jobs(1, job, counts_for, taken, vote, node_switch, held, sums),
             add_by_numpy,
         ),
         "taking its nodes": (take, take_by_numpy),

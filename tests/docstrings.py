@@ -89,14 +89,22 @@ def says_everything(annotation: str, known: Collection[str]) -> bool:
     return annotation in known
 
 
+def is_named(name: str, docstring: str) -> bool:
+    """Whether the sentences of a docstring speak of a parameter: they hold each word of its name, also in plural."""
+    prose = re.split(r"\n\w[\w ]*\n-{3,}\n", docstring)[0]
+    words = [word.rstrip("s") for word in name.split("_") if word]
+    found = [re.search(rf"\b{re.escape(word)}(s|es)?\b", prose, re.IGNORECASE) for word in words]
+    return f"`{name}`" in prose or (len(name) > 1 and None not in found)
+
+
 def undocumented_parameters(
     source: str, module: str, known: Collection[str] = (), inherited: Collection[str] = ()
 ) -> list[str]:
     """Functions with many parameters that leave some out, and arrays that come without shape or dtype.
 
-    Parameters whose annotation is a class of `known` may be left out, and the section as a whole in a method with a
-    name of `inherited` in a class that has a base. A command of typer is left out: its parameters carry their help in
-    ``Annotated``.
+    Parameters whose annotation is a class of `known` may be left out, those of which the docstring speaks (`is_named`),
+    and the section as a whole in a method with a name of `inherited` in a class that has a base. A command of typer is
+    left out: its parameters carry their help in ``Annotated``.
     """
     found = []
     tree = ast.parse(source)
@@ -109,7 +117,11 @@ def undocumented_parameters(
         if any(kind.startswith("Annotated[") for kind in wanted.values()):
             continue
         told = documented(docstring)
-        unclear = [one for one, kind in wanted.items() if one not in told and not says_everything(kind, known)]
+        unclear = [
+            one
+            for one, kind in wanted.items()
+            if one not in told and not says_everything(kind, known) and not is_named(one, docstring)
+        ]
         if len(wanted) >= MANY and unclear:
             found.append(f"{module}:{name}: undocumented {', '.join(unclear)}")
         arrays = [one for one, kind in wanted.items() if one in told and ARRAY.search(kind)]

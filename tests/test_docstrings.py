@@ -83,6 +83,19 @@ def f(a: int, b: NDArray[np.int64], c: int) -> None:
         source = f'def f(a: Node, b: {b}, c: int) -> None:\n    """Do it."""\n'
         assert undocumented_parameters(source, "m", {"Node"}) == [f"m:f: undocumented {missing}c"]
 
+    @pytest.mark.parametrize(
+        ("docstring", "missing"),
+        [
+            ("Add a node to others.", "tier_names"),
+            ("Add a node to others, with the name of each tier.", ""),
+            ("Add a node to others.\n\n    `tier_names`: as in `g`.\n    ", ""),
+            ("Add a node to others.\n\n    Returns\n    -------\n    tier_names : list\n    ", "tier_names"),
+        ],
+    )
+    def test_a_sentence_may_speak_of_a_parameter(self, docstring: str, missing: str) -> None:
+        source = f'def f(node: str, others: list, tier_names: int) -> None:\n    """{docstring}"""\n'
+        assert undocumented_parameters(source, "m") == ([f"m:f: undocumented {missing}"] if missing else [])
+
     def test_what_overrides_a_documented_method_inherits_its_parameters(self) -> None:
         method = '    def place(self, a: int, b: int, c: int) -> None:\n        """Place."""\n'
         derived, alone = f"class C(Base):\n{method}", f"class C:\n{method}"

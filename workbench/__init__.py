@@ -243,15 +243,8 @@ for _name in ("place", "schedule", "explain", "compare", "fix", "to_networkx"):
 def load_calibration(path: str | Path | None = None) -> _cost.Calibration:
     """Read what communication costs, as `workbench.cost` prices it, from a fit to measurements.
 
-    Parameters
-    ----------
-    path : str or Path, optional
-        JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is no calibration.
+    `path`: JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package. Raises
+    InputError: the file cannot be read, or is no calibration.
 
     Examples
     --------

@@ -216,12 +216,7 @@ class CapacityError(WorkbenchError, ValueError):
 class MissingExtraError(WorkbenchError, ImportError):
     """What was asked for needs a package that the default install leaves out; the message says what to install.
 
-    Parameters
-    ----------
-    package : str
-        Name under which the package is imported.
-    extra : str
-        Extra of this project that brings it.
+    `package`: name under which the package is imported. `extra`: extra of this project that brings it.
 
     Examples
     --------

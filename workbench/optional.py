@@ -14,15 +14,9 @@ __all__ = ["optional"]
 def optional(extra: str) -> Iterator[None]:
     """Say what to install where a package is missing that is imported inside the ``with`` block.
 
-    Parameters
-    ----------
-    extra : str
-        Extra of this project that brings the package, one of ``[project.optional-dependencies]`` in ``pyproject.toml``.
-
-    Raises
-    ------
-    MissingExtraError
-        A package that is imported in the block, or one that it needs itself, is not installed.
+    `extra`: extra of this project that brings the package, one of ``[project.optional-dependencies]`` in
+    ``pyproject.toml``. Raises MissingExtraError: a package that is imported in the block, or one that it needs itself,
+    is not installed.
     """
     try:
         yield

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.reference import switches as oracle
 from workbench.kernels.switches import (
     HOLDS,
-    SAYS_UNHEALTHY,
     SUMS,
+    VOTES_UNHEALTHY,
     add_jobs,
     first_free,
     free_under_switches,
@@ -76,12 +76,12 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
     by_position = np.lexsort((np.array(position)[nodes], np.repeat(np.arange(len(members)), np.diff(start))))
     columns = np.array(wanted, dtype=np.int64).reshape(-1, 2).T.copy()
     # Of what is no shared switch no health is told.
-    says = data.draw(st.lists(st.sampled_from((0, 1, 5, 2)), min_size=len(wanted), max_size=len(wanted)))
-    marks = np.array(says, dtype=np.int8)
+    vote = data.draw(st.lists(st.sampled_from((0, 1, 5, 2)), min_size=len(wanted), max_size=len(wanted)))
+    marks = np.array(vote, dtype=np.int8)
     node, group, head = first_free(columns[0], columns[1], marks, np.array(free), start, nodes, by_position)
     expected = oracle.first_free(wanted, free, members, position)
     assert node.tolist() == [node for _, node in expected]
-    assert head[group].tolist() == oracle.groups(wanted, says)
+    assert head[group].tolist() == oracle.groups(wanted, vote)
     assert len(set(head.tolist())) == len(head)
 
 
@@ -99,19 +99,19 @@ def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     jobs = data.draw(st.lists(st.tuples(st.tuples(*[st.booleans()] * 4), st.lists(pod, max_size=4)), max_size=4))
     pods = [pod for _, own in jobs for pod in own]
     node = np.array([pod[0] for pod in pods], dtype=np.int32)
-    says = np.array([mark + SAYS_UNHEALTHY * sick + HOLDS * holds for _, mark, sick, holds in pods], dtype=np.int8)
+    vote = np.array([mark + VOTES_UNHEALTHY * sick + HOLDS * holds for _, mark, sick, holds in pods], dtype=np.int8)
     start = np.cumsum([0, *(len(own) for _, own in jobs)]).astype(np.int64)
     counts = np.array([kind for kind, _ in jobs], dtype=np.bool_).reshape(-1, 4)
     sums, holders = np.zeros((SUMS, 4), dtype=np.int64), np.zeros(n, dtype=np.int32)
-    add_jobs(1, start, counts, node, says, node_switch, holders, sums)
+    add_jobs(1, start, counts, node, vote, node_switch, holders, sums)
     assert (sums.T.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch.tolist(), 4)
-    add_jobs(-1, start, counts, node, says, node_switch, holders, sums)
+    add_jobs(-1, start, counts, node, vote, node_switch, holders, sums)
     assert not sums.any() and not holders.any()
 
 
 def test_pods_that_do_not_speak_hold_their_nodes_all_the_same():
     sums, holders = np.zeros((SUMS, 1), dtype=np.int64), np.zeros(2, dtype=np.int32)
-    node, says = np.array([1], dtype=np.int32), np.array([2 + SAYS_UNHEALTHY + HOLDS], dtype=np.int8)
+    node, vote = np.array([1], dtype=np.int32), np.array([2 + VOTES_UNHEALTHY + HOLDS], dtype=np.int8)
     silent = np.zeros((1, 4), dtype=np.bool_)
-    add_jobs(1, np.array([0, 1]), silent, node, says, np.zeros(2, dtype=np.int32), holders, sums)
+    add_jobs(1, np.array([0, 1]), silent, node, vote, np.zeros(2, dtype=np.int32), holders, sums)
     assert (holders.tolist(), sums.any()) == ([0, 1], False)

@@ -290,7 +290,7 @@ class TestNames:
         assert {"SshKeys", "NextStep", "next_pod_group", "expand_job"} <= set(dir(wb.jobs))
 
     def test_type_hints_can_be_read(self):
-        for function in (wb.place, wb.schedule, wb.explain, wb.fix, wb.gang, wb.compare, wb.simulate.run.simulate):
+        for function in (wb.place, wb.schedule, wb.explain, wb.fix, wb.gang, wb.compare, wb.simulate.engine.simulate):
             assert typing.get_type_hints(function)["return"]
 
     def test_the_options_of_a_picture_are_named(self, scenario):

@@ -21,12 +21,12 @@ def first_free(wanted, free, members, position):
     return found
 
 
-def groups(wanted, says):
+def groups(wanted, vote):
     """Of each pod the place in `wanted` of the first switch that is marked alike: each shared one is by itself."""
     first = {}
-    for place, mark in enumerate(says):
+    for place, mark in enumerate(vote):
         first.setdefault((mark, place if mark % 4 == 1 else None), place)
-    heads = [first[mark, place if mark % 4 == 1 else None] for place, mark in enumerate(says)]
+    heads = [first[mark, place if mark % 4 == 1 else None] for place, mark in enumerate(vote)]
     return [heads[place] for place, (_, number) in enumerate(wanted) for _ in range(number)]
 
 

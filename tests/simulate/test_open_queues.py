@@ -20,7 +20,7 @@ from workbench.model.gang import Gang, Role
 from workbench.model.kueue import TopologyRequest
 from workbench.model.kueue_request import KueueRequest, KueueRole
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.session_stream import SessionStream
+from workbench.policies.stream import SessionStream
 from workbench.simulate import Breakdown, SimulatedJob, Simulation
 from workbench.simulate.waiting import waiting_at
 

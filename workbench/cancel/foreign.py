@@ -42,10 +42,7 @@ def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
     Cancelling the work interrupts the function. If the running work has no token, the function is called in this
     thread, so that Ctrl-C interrupts it as usual.
 
-    Raises
-    ------
-    Cancelled
-        The work was cancelled before the function returned.
+    Raises Cancelled: the work was cancelled before the function returned.
     """
     check()
     if current() is None:

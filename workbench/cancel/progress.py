@@ -20,11 +20,8 @@ ProgressOption = bool | Progress | None
 def reported(progress: ProgressOption) -> Iterator[Progress | None]:
     """Show a bar if one was asked for, until the block ends.
 
-    Parameters
-    ----------
-    progress : bool or callable, optional
-        True: a bar of tqdm where it is installed, else of rich; both show themselves in a notebook, too. A function is
-        handed on as it is.
+    `progress`, if True: a bar of tqdm where it is installed, else of rich; both show themselves in a notebook, too. A
+    function is handed on as it is.
 
     Yields
     ------

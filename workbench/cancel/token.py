@@ -27,15 +27,8 @@ class Cancelled(BaseException):
 class Token:
     """The state of one piece of work: running, cancelled or finished.
 
-    Parameters
-    ----------
-    tick : callable, optional
-        Called at every `check`, in the thread of the work; for reporting progress.
-
-    Attributes
-    ----------
-    stage : (str, int, int)
-        What the work does now, how much of it is done, and of how much (0: unknown), as `reached` last said it.
+    `tick`: called at every `check`, in the thread of the work; for reporting progress. `stage`: what the work does now,
+    how much of it is done, and of how much (0: unknown), as `reached` last said it.
     """
 
     def __init__(self, tick: Callable[[], None] | None = None) -> None:
@@ -55,10 +48,7 @@ class Token:
     def finish(self) -> None:
         """Mark the work as done, so that its result counts and it can no longer be cancelled.
 
-        Raises
-        ------
-        Cancelled
-            The work was cancelled before it finished, and its result must not be used.
+        Raises Cancelled: the work was cancelled before it finished, and its result must not be used.
         """
         if self._fate.setdefault(_FATE, _FINISHED) is not _FINISHED:
             raise Cancelled
@@ -83,10 +73,7 @@ def check() -> None:
 
     Call it between steps, while all data are consistent: before a policy, a gang, a node or a picture.
 
-    Raises
-    ------
-    Cancelled
-        The token was cancelled.
+    Raises Cancelled: the token was cancelled.
     """
     token = _current.get()
     if token is None:

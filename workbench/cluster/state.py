@@ -237,7 +237,7 @@ class _Parts:
     def _join(self, taken_at: str, anew: bool) -> None:
         """Make the snapshot and the workload; `anew`: nodes, Devices, HyperNodes or queues have changed."""
         jobs, pods = self._jobs, self._pods
-        gangs, notes = jobs.told()
+        gangs, notes = jobs.gangs_and_notices()
         if anew or gangs is not self._gangs:
             self._gangs = gangs
             self._last_gaps = other_gaps(self._objects, self._table.nodes, gangs, self._member_gaps)

@@ -95,7 +95,7 @@ def waiting_gangs(state: ClusterState) -> Iterator[WaitingGang]:
                 ("event", kind, key, one.reason, one.message) for key in names for one in events.get((kind, key), ())
             ]
         scheduler = objects.pods[pods[0]].spec.scheduler if pods else ""
-        yield WaitingGang(gang, scheduler, _joined(found))
+        yield WaitingGang(gang, scheduler, _merged(found))
 
 
 def _conditions(
@@ -145,7 +145,7 @@ def _by_object(events: Iterable[Event]) -> dict[tuple[str, str], list[Event]]:
     return found
 
 
-def _joined(found: Iterable[tuple[str, str, str, str, str]]) -> tuple[Said, ...]:
+def _merged(found: Iterable[tuple[str, str, str, str, str]]) -> tuple[Said, ...]:
     """The same said of several objects, told once."""
     keys: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for source, kind, key, reason, message in found:

@@ -69,6 +69,12 @@ class LiveWorkload:
         As in `Workload`.
     """
 
+    # An update, of the objects whose keys were touched:
+    #   1. the units they belong to (`workbench.cluster.owners`): a top owner with all that names it
+    #   2. read each of these units anew (`_read_unit`): its gangs, notices and pods that hold resources
+    #   3. replace what it said before by what it says now (`_replace`), in totals and sorted keys
+    # `gangs_and_notices` puts the gangs of all units together.
+
     def __init__(self, cluster: ClusterObjects, any_scheduler: TakenSchedulers) -> None:
         self.queues: dict[str, str] = {}
         self.labels: dict[str, JobLabels] = {}
@@ -142,7 +148,7 @@ class LiveWorkload:
             del before[key], after[key]
         return before, after
 
-    def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
+    def gangs_and_notices(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
         """All gangs and notices, where notices about single objects are attached to the objects' gangs.
 
         Jobs of a HyperJob are joined to one gang, and the extras of `GangRequest` objects are added. If there are such

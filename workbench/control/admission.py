@@ -34,11 +34,8 @@ _ALWAYS = {"default": KnownQueue(), "root": KnownQueue()}
 class Webhooks(Working):
     """Mutating and validating webhooks of Volcano 1.15, and the parts of the API server before them.
 
-    Attributes
-    ----------
-    warnings : list of (Ref, Notice)
-        The object and the warning for each field that was accepted although it has no effect or will cause trouble, in
-        the order of the writes.
+    `warnings`: the object and the warning for each field that was accepted although it has no effect or will cause
+    trouble, in the order of the writes.
 
     Notes
     -----
@@ -73,7 +70,7 @@ class Webhooks(Working):
         verdict = review(data, Release.V1_15, _known(store, queues), strict=False)
         if verdict.refusal:
             reason = "Invalid" if any(one.by_schema for one in verdict.findings) else "Denied"
-            _refuse(reason, key, "; ".join(one.said for one in verdict.findings))
+            _refuse(reason, key, "; ".join(one.sentence for one in verdict.findings))
         stored = with_defaults(data, verdict.defaults)
         if key.kind == "PodGroup" and (queue := stored["spec"]["queue"]) not in queues:
             _refuse("Denied", key, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found')
@@ -89,7 +86,7 @@ class Webhooks(Working):
         same_spec = before.get("spec") == after.get("spec")
         if is_kueue_kind(after):
             if not same_spec and (found := kueue_change_findings(before, after)):
-                _refuse("Invalid", key, "; ".join(one.said for one in found))
+                _refuse("Invalid", key, "; ".join(one.sentence for one in found))
             return after
         if key.kind == "Job" and not same_spec and (text := refuse_job_update(after, before=before)):
             _refuse("Denied", key, text)

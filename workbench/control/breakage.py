@@ -8,7 +8,7 @@ from typing import Any
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
-from workbench.control.store import Object
+from workbench.control.store import ENDED, Object, phase_of
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.counted import counted
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
@@ -76,7 +76,7 @@ def evict_from(store: MemoryStore, log: EventLog, at: float, names: Sequence[str
     failed = set(names)
     for pod in list(store.list("Pod")):
         node = pod["spec"].get("nodeName") or ""
-        if node in failed and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+        if node in failed and phase_of(pod) not in ENDED:
             key = Ref("Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
             log.say(at, key, "NodeLost", f"its node {node} failed", warning=True)
             store.delete(key, now=True)
@@ -137,7 +137,7 @@ def pods_on_gpu(store: MemoryStore, node: str, gpu: int) -> list[Ref]:
     """
     found = []
     for pod in store.list("Pod"):
-        alive = (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+        alive = phase_of(pod) not in ENDED
         if alive and pod["spec"].get("nodeName") == node and _may_hold(pod, gpu):
             found.append(Ref("Pod", pod["metadata"]["namespace"], pod["metadata"]["name"]))
     return found

@@ -101,6 +101,13 @@ class EmbeddedCluster(Working, Displayed):
     0.0
     """
 
+    # A call is all or nothing (`_whole`): it changes a store whose changes can be undone, and after an exception new
+    # controllers start on the objects as they were before (`_recover`).
+    #   start      controllers, kubelets and the scheduler on the stored objects, with what a saved cluster remembers
+    #   submit, delete, fail, lose …   change objects, each followed by `settle`: until nothing is left to do now
+    #   run, advance   let time pass to the next event, and settle
+    #   save, resume   objects, log and what controllers remember, to a file and from one
+
     def __init__(
         self,
         policy: str | Policy = "volcano",
@@ -300,26 +307,15 @@ class EmbeddedCluster(Working, Displayed):
     def job(self, name: str, namespace: str = "default") -> JobView:
         """One Job with its pods, conditions and events; a notebook shows it as tables.
 
-        Parameters
-        ----------
-        name : str
-            Name of a Job, or of a PodGroup of pods without a Job.
-        namespace : str
-
-        Raises
-        ------
-        UnknownNameError
-            There is none of that name.
+        `name`: name of a Job, or of a PodGroup of pods without a Job. Raises UnknownNameError: there is none of that
+        name.
         """
         return job_view(self.store, self.jobs(), self.pods(), self.log, Ref("Job", namespace, name))
 
     def pod(self, name: str, namespace: str = "default") -> PodView:
         """One pod beside the template that was submitted; a notebook shows the difference.
 
-        Raises
-        ------
-        UnknownNameError
-            There is none of that name.
+        Raises UnknownNameError: there is none of that name.
         """
         return pod_view(self.store, self.pods(), self.log, Ref("Pod", namespace, name))
 
@@ -339,22 +335,15 @@ class EmbeddedCluster(Working, Displayed):
     def submit(self, *sources: str | Path | Mapping[str, Any]) -> list[Ref]:
         """Submit manifests: all of them, or, if one is refused, none.
 
+        Returns identities of the objects in their order. Raises InputError: a source cannot be read, or an object is
+        refused; file and document are named.
+
         Parameters
         ----------
         *sources : str, Path or mapping
             Files and folders, YAML or JSON as text of more than one line, or parsed manifests. Objects that another
             cluster stored (metadata.uid or resourceVersion), such as running pods, are taken over as they are; others
             are created, or replace the object of their name.
-
-        Returns
-        -------
-        list of Ref
-            Identities of the objects in their order.
-
-        Raises
-        ------
-        InputError
-            A source cannot be read, or an object is refused; file and document are named.
         """
         return self.submit_documents(
             [document for number, source in enumerate(sources) for document in documents_of(source, number)]
@@ -363,10 +352,7 @@ class EmbeddedCluster(Working, Displayed):
     def submit_documents(self, written: Sequence[Document]) -> list[Ref]:
         """Submit manifests that were read from files: all of them, or, if one is refused, none.
 
-        Raises
-        ------
-        InputError
-            As `submit`.
+        Raises InputError: as `submit`.
         """
         mended = mended_documents(written)
         documents = [document for document, _ in mended]
@@ -391,16 +377,13 @@ class EmbeddedCluster(Working, Displayed):
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:
         """Delete an object and, in time, what it owns.
 
+        Raises StoreError: there is no such object.
+
         Parameters
         ----------
         kind, name : str
         namespace : str
             Ignored for a cluster-scoped kind, such as Node.
-
-        Raises
-        ------
-        StoreError
-            There is no such object.
         """
         key = Ref(kind, namespace, name)
         self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))
@@ -408,18 +391,9 @@ class EmbeddedCluster(Working, Displayed):
     def save(self, path: str | Path, *, known: bytes | EllipsisType | None = ...) -> None:
         """Write the state of the cluster to a file, from which `resume` continues.
 
-        Parameters
-        ----------
-        path : str or Path
-            JSON; replaced as a whole, or not at all.
-        known : bytes, optional
-            Content that the file must still have (None: there must be no file), lest the work of another process be
-            lost; left out: whatever is there is replaced.
-
-        Raises
-        ------
-        InputError
-            The file cannot be written, or is not as `known` any more.
+        `path`: JSON; replaced as a whole, or not at all. `known`: content that the file must still have (None: there
+        must be no file), lest the work of another process be lost; left out: whatever is there is replaced. Raises
+        InputError: the file cannot be written, or is not as `known` any more.
         """
         data = saved_data(self._as_saved())
         content = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -430,10 +404,7 @@ class EmbeddedCluster(Working, Displayed):
 
         The saved start_seconds and run_seconds hold, unless this cluster was made with values of its own.
 
-        Raises
-        ------
-        InputError
-            No such file, or one that `save` did not write; this cluster is then unchanged.
+        Raises InputError: no such file, or one that `save` did not write; this cluster is then unchanged.
         """
         saved = read_saved_file(path)
         self._admission.warnings.clear()
@@ -444,16 +415,13 @@ class EmbeddedCluster(Working, Displayed):
     def fail(self, pod: str, namespace: str = "default", exit_code: int = 1) -> None:
         """Let a pod fail at the present time.
 
+        Raises UnknownNameError: no running pod has that name.
+
         Parameters
         ----------
         pod, namespace
         exit_code : int
             Exit code of its containers; 0: the pod succeeds.
-
-        Raises
-        ------
-        UnknownNameError
-            No running pod has that name.
         """
         running = [row for row in self.pods() if row.phase == "Running" and row.namespace == namespace]
         if all(row.name != pod for row in running):
@@ -463,45 +431,21 @@ class EmbeddedCluster(Working, Displayed):
     def lose(self, place: str) -> None:
         """Delete a Node, or every Node of a HyperNode, at the present time; their pods are gone with them.
 
-        Parameters
-        ----------
-        place : str
-            Name of a node or a HyperNode.
-
-        Raises
-        ------
-        UnknownNameError
-            Neither a node nor a HyperNode has the name.
+        `place`: name of a node or a HyperNode. Raises UnknownNameError: neither a node nor a HyperNode has the name.
         """
         self._whole(lambda: lose_nodes(self.store, self._nodes_at(place)))
 
     def not_ready(self, place: str) -> None:
         """Let a node, or every node of a HyperNode, not be ready: its pods go on, and it takes no new ones.
 
-        Parameters
-        ----------
-        place : str
-            Name of a node or a HyperNode.
-
-        Raises
-        ------
-        UnknownNameError
-            Neither a node nor a HyperNode has the name.
+        `place`: name of a node or a HyperNode. Raises UnknownNameError: neither a node nor a HyperNode has the name.
         """
         self._whole(lambda: close_nodes(self.store, self._log, self.now, self._nodes_at(place)))
 
     def fail_node(self, place: str) -> None:
         """Let a node, or every node of a HyperNode, fail: it is not ready any more, and its pods are gone.
 
-        Parameters
-        ----------
-        place : str
-            Name of a node or a HyperNode.
-
-        Raises
-        ------
-        UnknownNameError
-            Neither a node nor a HyperNode has the name.
+        `place`: name of a node or a HyperNode. Raises UnknownNameError: neither a node nor a HyperNode has the name.
         """
 
         def fail() -> None:
@@ -514,19 +458,8 @@ class EmbeddedCluster(Working, Displayed):
     def fail_gpu(self, place: str, gpu: int) -> None:
         """Let a GPU or NPU of a node, or of every node of a HyperNode, fail: no pod gets it, and those on it fail.
 
-        Parameters
-        ----------
-        place : str
-            Name of a node or a HyperNode.
-        gpu : int
-            Number of the GPU on its host, from 0.
-
-        Raises
-        ------
-        UnknownNameError
-            Neither a node nor a HyperNode has the name.
-        InputError
-            A node has no healthy GPU of that number.
+        `place`: name of a node or a HyperNode. `gpu`: number of the GPU on its host, from 0. Raises UnknownNameError:
+        neither a node nor a HyperNode has the name; InputError: a node has no healthy GPU of that number.
         """
 
         def fail() -> None:
@@ -556,10 +489,7 @@ class EmbeddedCluster(Working, Displayed):
     def run(self, until: float | None = None) -> None:
         """Let virtual time pass, and everything happen that falls due.
 
-        Parameters
-        ----------
-        until : float, optional
-            Time to stop at, in seconds since the start; None: stop when no further event is planned.
+        `until`: time to stop at, in seconds since the start; None: stop when no further event is planned.
 
         Notes
         -----

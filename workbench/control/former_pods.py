@@ -23,10 +23,7 @@ class FormerPods:
     whole Job deletes its pods, healthy ones too; by the document on switch affinity 2.0 ("Rescheduling Upon Faults")
     pods of healthy nodes return to their nodes (docs/reference/switch-affinity-ambiguities.md, B11).
 
-    Parameters
-    ----------
-    known : iterable of (Ref, FormerPod)
-        Pods of a saved cluster, each with its PodGroup.
+    `known`: pods of a saved cluster, each with its PodGroup.
     """
 
     def __init__(self, known: Iterable[tuple[Ref, FormerPod]] = ()) -> None:
@@ -56,10 +53,7 @@ class FormerPods:
     def added_to(self, gang: Gang, snapshot: ClusterSnapshot) -> Gang:
         """The gang with the nodes that its pending pods had before; a node that is gone or not ready counts as faulty.
 
-        Parameters
-        ----------
-        snapshot : ClusterSnapshot
-            The cluster at the beginning of the session.
+        `snapshot`: the cluster at the beginning of the session.
         """
         known = self._pods.get(Ref("PodGroup", gang.namespace, gang.name))
         if not known or gang.jobs:

@@ -17,15 +17,12 @@ _UNSCHEDULABLE, _SCHEDULED = "Unschedulable", "Scheduled"
 def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]) -> dict[str, Any]:
     """Return the phase and the counters of a PodGroup's status after a scheduling session.
 
+    Returns the fields ``phase``, ``running``, ``succeeded`` and ``failed``; None for a counter that is 0.
+
     Parameters
     ----------
     status, min_member, pods
         The status before, with the conditions of this session (`with_condition`); spec.minMember; the group's pods.
-
-    Returns
-    -------
-    dict
-        The fields ``phase``, ``running``, ``succeeded`` and ``failed``; None for a counter that is 0.
 
     Notes
     -----

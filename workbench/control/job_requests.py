@@ -28,12 +28,7 @@ class DelayedAction(NamedTuple):
 class JobRequests(Working):
     """The requests of each Job that nobody has handled, those that failed and are made again, and delayed actions.
 
-    Parameters
-    ----------
-    waiting : iterable of DelayedAction
-        Actions that wait for their time from the beginning.
-    requests : iterable of (Ref, JobRequest)
-        Requests to begin with, with their Jobs.
+    `waiting`: actions that wait for their time from the beginning. `requests`: requests to begin with, with their Jobs.
     """
 
     def __init__(self, waiting: Iterable[DelayedAction] = (), requests: Iterable[tuple[Ref, JobRequest]] = ()) -> None:
@@ -77,8 +72,6 @@ class JobRequests(Working):
 
         Parameters
         ----------
-        key : Ref
-            The Job.
         now : float
             The time, in seconds.
         acts : callable
@@ -117,14 +110,12 @@ class JobRequests(Working):
     def delay(self, key: Ref, actions: Iterable[Delayed], now: float) -> None:
         """Replace the delayed actions of a Job; one that waited already keeps its time.
 
+        `key`, `now`: as in `take`.
+
         Parameters
         ----------
-        key : Ref
-            The Job.
         actions : iterable of Delayed
             They are due their delay from now on.
-        now : float
-            The time, in seconds.
         """
         waiting = self._delayed.get(key, {})
         self._delayed[key] = {one: waiting.get(one, now + one.delay) for one in actions}

@@ -28,13 +28,8 @@ __all__ = [
 class Ref(NamedTuple):
     """Identity of an object in a store.
 
-    Attributes
-    ----------
-    kind : str
-        Kind, such as ``Pod``. The API group is added if the kind is not the one that the cluster knows by this name:
-        ``Job`` is Volcano's, ``Job.batch`` is the Job of Kubernetes.
-    namespace : str
-        Empty for a cluster-scoped kind.
+    `kind`: kind, such as ``Pod``. The API group is added if the kind is not the one that the cluster knows by this
+    name: ``Job`` is Volcano's, ``Job.batch`` is the Job of Kubernetes. `namespace`: empty for a cluster-scoped kind.
     """
 
     kind: str

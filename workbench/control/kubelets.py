@@ -9,7 +9,7 @@ from typing import Any
 from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import Object, ReadStore, Store, StoreChange
+from workbench.control.store import Object, ReadStore, Store, StoreChange, phase_of
 from workbench.errors import InputError
 from workbench.model.clock import Clock
 from workbench.model.extras import RUN_SECONDS
@@ -104,7 +104,7 @@ class Kubelets(Reconciler):
 
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """Return the changed pod if it has a node and has not finished, or ended before its time."""
-        if change.after is None or _phase(change.after) not in _ALIVE:
+        if change.after is None or phase_of(change.after) not in _ALIVE:
             # Nothing happens any more at the time at which it would have ended.
             return [] if self._ends.pop(change.key, None) is None else [change.key]
         return [change.key] if change.after["spec"].get("nodeName") else []
@@ -118,7 +118,7 @@ class Kubelets(Reconciler):
         if pod["metadata"].get("deletionTimestamp"):
             self.store.delete(key, now=True)
             return None
-        phase = _phase(pod)
+        phase = phase_of(pod)
         if phase not in _ALIVE:
             return None
         try:
@@ -144,12 +144,7 @@ class Kubelets(Reconciler):
     def finish(self, key: Ref, exit_code: int) -> None:
         """End a running pod with an exit code.
 
-        Parameters
-        ----------
-        key : Ref
-            The pod; `StoreError` if there is none.
-        exit_code : int
-            0: the pod succeeds.
+        `key`: the pod; `StoreError` if there is none. `exit_code`, if 0: the pod succeeds.
         """
         phase = "Failed" if exit_code else "Succeeded"
         ended = {"terminated": {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed"}}
@@ -164,10 +159,6 @@ class Kubelets(Reconciler):
 
 
 _ALIVE = ("Pending", "Running")
-
-
-def _phase(pod: Object) -> str:
-    return str((pod.get("status") or {}).get("phase") or "Pending")
 
 
 def _statuses(pod: Object, state: Mapping[str, Any], ready: bool = True) -> list[dict[str, Any]]:

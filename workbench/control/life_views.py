@@ -29,12 +29,8 @@ _PHASES = _ON_THE_WAY | {"Completed", "Aborted", "Terminated", "Failed"}
 class JobView(Displayed):
     """One Job of a cluster, or one PodGroup of pods without a Job, with its pods and what happened to it.
 
-    Attributes
-    ----------
-    conditions : tuple of mapping
-        Conditions of its PodGroup, as the scheduler wrote them.
-    events : tuple of LogLine
-        Lines of the log about it, its PodGroup and its pods.
+    `conditions`: conditions of its PodGroup, as the scheduler wrote them. `events`: lines of the log about it, its
+    PodGroup and its pods.
     """
 
     row: JobRow
@@ -50,11 +46,8 @@ class JobView(Displayed):
 class PodView(Displayed):
     """One pod of a cluster, beside the template that was submitted.
 
-    Attributes
-    ----------
-    diff : tuple of str
-        Lines of a unified diff, in YAML, from the submitted template (metadata and spec) to the stored pod: what
-        admission, plugins and the scheduler added or changed. Empty for a pod that was submitted by itself.
+    `diff`: lines of a unified diff, in YAML, from the submitted template (metadata and spec) to the stored pod: what
+    admission, plugins and the scheduler added or changed. Empty for a pod that was submitted by itself.
     """
 
     row: PodRow

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.control.kinds import Ref, check_stored, key_of, resource_of
 from workbench.control.object_table import ObjectTable
-from workbench.control.store import Binding, Object
+from workbench.control.store import ENDED, Binding, Object, phase_of
 from workbench.errors import ClusterError, InputError, StoreError
 from workbench.model.clock import Clock
 
@@ -111,8 +111,6 @@ class MemoryStore(ObjectTable):
 
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str
@@ -191,8 +189,7 @@ class MemoryStore(ObjectTable):
 
 def _is_alive(pod: Object) -> bool:
     """Whether a kubelet has to stop a pod before the pod can be removed from the store."""
-    phase = (pod.get("status") or {}).get("phase")
-    return bool((pod.get("spec") or {}).get("nodeName")) and phase not in ("Succeeded", "Failed")
+    return bool((pod.get("spec") or {}).get("nodeName")) and phase_of(pod) not in ENDED
 
 
 def _check_name(key: Ref) -> None:

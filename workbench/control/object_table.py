@@ -76,15 +76,8 @@ class ObjectTable(Working):
     def rewind(self, version: int) -> Sequence[StoreChange]:
         """Undo the changes after `version`, newest first.
 
-        Parameters
-        ----------
-        version : int
-            Not before the changes that were dropped by `forget`.
-
-        Returns
-        -------
-        sequence of StoreChange
-            The undone changes, oldest first; `redo` makes them again.
+        `version`: not before the changes that were dropped by `forget`. Returns the undone changes, oldest first;
+        `redo` makes them again.
         """
         undone = list(self.watch(version))
         while self.version > version:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from workbench.control.kinds import Ref, owner_key
 from workbench.control.reconciler import controller_of
-from workbench.control.store import Object, ReadStore
+from workbench.control.store import Object, ReadStore, phase_of
 from workbench.control.views import JobRow, row_of
 from workbench.model.kueue_names import WORKLOAD
 from workbench.model.topology import Topology
@@ -103,7 +103,7 @@ def _phase(data: Object, pods: Sequence[Object]) -> str:
     spec = data.get("spec") or {}
     if spec.get("suspend") or (spec.get("runPolicy") or {}).get("suspend"):
         return "Suspended"
-    return "Running" if any((pod.get("status") or {}).get("phase") == "Running" for pod in pods) else "Pending"
+    return "Running" if any(phase_of(pod) == "Running" for pod in pods) else "Pending"
 
 
 def _said_by_pods(pods: Sequence[Object]) -> str:

@@ -42,6 +42,10 @@ class Reconciler(Working, ABC):
     def _begin(self) -> None:
         """Prepare what a subclass remembers besides the store; does nothing by default."""
 
+    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
+        """Log a line about an object now; a warning only if it is not the object's last line."""
+        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
+
     @abstractmethod
     def observe(self, change: StoreChange) -> Iterable[Hashable]:
         """Take note of a change of the store, and return the keys that need work because of it."""

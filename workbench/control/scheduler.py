@@ -15,7 +15,7 @@ from workbench.control.hyper_gangs import HyperGangs
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler, controller_of
 from workbench.control.scheduler_settings import SchedulerSettings
-from workbench.control.store import Binding, Object, Store, StoreChange
+from workbench.control.store import Binding, Object, Store, StoreChange, phase_of
 from workbench.control.switch_maps import SwitchMaps
 from workbench.control.visible_devices import device_annotations
 from workbench.errors import InputError
@@ -56,6 +56,9 @@ _WAITS = ("", "Pending")
 class Scheduler(Reconciler):
     """Admits PodGroups, places their pods by a policy, binds them and writes the status of PodGroups.
 
+    `records`: what the scheduler remembers of the gangs that it placed. `session_due`: whether something changed since
+    the last session that could let a waiting pod start.
+
     Parameters
     ----------
     store, clock, log
@@ -74,18 +77,20 @@ class Scheduler(Reconciler):
     former : iterable of (Ref, FormerPod)
         Deleted pods that the scheduler of a saved cluster remembered, each with its PodGroup (`FormerPods.known`).
 
-    Attributes
-    ----------
-    records : mapping of str to str
-        What the scheduler remembers of the gangs that it placed.
-    session_due : bool
-        Whether something changed since the last session that could let a waiting pod start.
-
     Notes
     -----
     A session takes place when something changed that could let a waiting pod start; like the real scheduler it reads
     pods, PodGroups, nodes and queues, and no Job, except that HyperJobs are decided as one gang (`HyperGangs`).
     """
+
+    # Overview:
+    #   observe      follow the objects (`ClusterState`); note whether a change could let a waiting pod start
+    #   reconcile    a session, if one is due:
+    #     _waiting     the gangs that wait, HyperJobs as one gang
+    #     _admit       ask the policy which PodGroups it admits, and write their phase
+    #     policy       decides on those that may start
+    #     _carry_out   bind pods, or write why not, and what the next session has to remember
+    #   _write_status  then bring the counts of PodGroups up to date
 
     kinds = frozenset(
         {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
@@ -139,10 +144,7 @@ class Scheduler(Reconciler):
     def go_on(self, *, session_due: bool) -> None:
         """Go on where another scheduler with this policy stopped, which is not there to tell its last decisions.
 
-        Parameters
-        ----------
-        session_due : bool
-            Whether a session was due when it stopped.
+        `session_due`: whether a session was due when it stopped.
         """
         self.session_due = session_due
         self._decisions = None
@@ -224,7 +226,7 @@ class Scheduler(Reconciler):
             self._former.forget(key)
             return
         self._touched[key] = None
-        self.session_due |= before is None or before["spec"] != after["spec"] or _phase(after) in _WAITS
+        self.session_due |= before is None or before["spec"] != after["spec"] or phase_of(after) in _WAITS
 
     def _policy_changed(self, change: StoreChange) -> bool:
         """Take note of a ConfigMap; returns whether it changed the policy."""
@@ -462,9 +464,6 @@ class Scheduler(Reconciler):
         status = stored.get("status") or {}
         self.store.patch_status(key, group_status(status, (stored.get("spec") or {}).get("minMember") or 0, pods))
 
-    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
-        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
-
 
 def _read_pod(change: StoreChange, known: Pod | None) -> Pod:
     """Read the pod after a change; what is known of its containers and labels is reused if they did not change."""
@@ -502,10 +501,6 @@ def _group_of(pod: Object) -> Ref | None:
 
 def _group_ref(key: str) -> Ref:
     return Ref("PodGroup", *key.split("/"))
-
-
-def _phase(group: Object) -> str:
-    return str((group.get("status") or {}).get("phase") or "")
 
 
 def _without_pods(group: PodGroup) -> Gang:

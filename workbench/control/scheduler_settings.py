@@ -19,11 +19,8 @@ _MAP = Ref("ConfigMap", "volcano-system", "volcano-scheduler-configmap")
 class SchedulerSettings(Working):
     """Makes a policy anew whenever ``volcano-system/volcano-scheduler-configmap`` changes.
 
-    Parameters
-    ----------
-    policy : Policy
-        Only a registered policy with a parameter ``config`` that was not given follows the ConfigMap; its other
-        parameters stay as they are.
+    `policy`: only a registered policy with a parameter ``config`` that was not given follows the ConfigMap; its other
+    parameters stay as they are.
 
     Notes
     -----

@@ -12,10 +12,23 @@ from typing import Any, NamedTuple, Protocol
 from workbench.control.kinds import Ref, key_of
 from workbench.errors import ClusterError
 
-__all__ = ["Binding", "InNamespace", "Object", "ReadStore", "Store", "StoreChange"]
+__all__ = ["ENDED", "Binding", "InNamespace", "Object", "ReadStore", "Store", "StoreChange", "job_phase", "phase_of"]
 
 #: A parsed manifest.
 Object = Mapping[str, Any]
+
+#: Phases of pods that have ended.
+ENDED = ("Succeeded", "Failed")
+
+
+def phase_of(data: Object) -> str:
+    """Phase of a pod or a PodGroup: status.phase, "Pending" where nobody has written it."""
+    return str((data.get("status") or {}).get("phase") or "Pending")
+
+
+def job_phase(job: Object) -> str:
+    """Phase of a Volcano Job: status.state.phase, empty where nobody has written it."""
+    return str(((job.get("status") or {}).get("state") or {}).get("phase") or "")
 
 
 class StoreChange(NamedTuple):
@@ -107,8 +120,6 @@ class Store(ReadStore, Protocol):
 
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from workbench.control.kubelets import containers_environment
-from workbench.control.store import Object, ReadStore
+from workbench.control.store import Object, ReadStore, job_phase, phase_of
 from workbench.jobs.before_submission import unmet_dependency_of_job
 from workbench.jobs.membership import JOB_LABEL
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
@@ -89,7 +89,7 @@ def pod_rows(store: ReadStore) -> list[PodRow]:
             name=pod["metadata"]["name"],
             job=(pod["metadata"].get("labels") or {}).get(JOB_LABEL, ""),
             group=(pod["metadata"].get("annotations") or {}).get(GROUP_NAME_ANNOTATION, ""),
-            phase=_pod_phase(pod),
+            phase=phase_of(pod),
             node=pod["spec"].get("nodeName") or "",
             gpus=_gpus(pod),
             environment=containers_environment(store, pod),
@@ -107,10 +107,7 @@ def jobs_of_groups(store: ReadStore) -> dict[str, str]:
 def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
     """One row for each Job of a cluster and each PodGroup without a Job, sorted by namespace and name.
 
-    Parameters
-    ----------
-    topology : Topology
-        HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
+    `topology`: HyperNodes of the cluster, from which a row's `hypernode` and `tier` are taken.
     """
     pods: dict[tuple[str, str], list[Object]] = {}
     for pod in store.list("Pod"):
@@ -122,11 +119,11 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
     for job in store.list("Job"):
         metadata = job["metadata"]
         key = metadata["namespace"], f"{metadata['name']}-{metadata['uid']}"
-        phase = ((job.get("status") or {}).get("state") or {}).get("phase") or "Pending"
+        phase = job_phase(job) or "Pending"
         row = row_of(metadata, "Job", phase, pods.get(key, []), topology, _reason(groups.pop(key, None)))
         found.append(_with_dependency(row, job, pods.get(key, [])))
     for key, group in groups.items():
-        phase = (group.get("status") or {}).get("phase") or "Pending"
+        phase = phase_of(group)
         found.append(row_of(group["metadata"], "PodGroup", phase, pods.get(key, []), topology, _reason(group)))
     return sorted(found, key=lambda row: (row.namespace.encode(), row.name.encode(), row.kind))
 
@@ -144,7 +141,7 @@ def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topo
     reason : str
         Why it waits, if one of its pods has no node or there is none yet.
     """
-    counts = Counter(_pod_phase(pod) for pod in pods)
+    counts = Counter(phase_of(pod) for pod in pods)
     names = {pod["spec"].get("nodeName") or "" for pod in pods}
     homes = [int(topology.home_of_node[topology.node(name)]) for name in names if topology.has_node(name)]
     # Without a HyperNode there is nothing to be inside of.
@@ -173,10 +170,6 @@ def _with_dependency(row: JobRow, job: Object, pods: list[Object]) -> JobRow:
     if why is None:
         return row
     return row._replace(waits_for=f"{why.message} (Volcano: {row.waits_for})", never_starts=True)
-
-
-def _pod_phase(pod: Object) -> str:
-    return str((pod.get("status") or {}).get("phase") or "Pending")
 
 
 def _reason(group: Object | None) -> str:

@@ -50,10 +50,7 @@ def with_node_agent_variables(pod: Object) -> Object:
     CUDA_VISIBLE_DEVICES, which counts positions among the visible GPUs, an annotation of each container has the numbers
     of its GPUs on the host.
 
-    Parameters
-    ----------
-    pod : mapping
-        Returned as it is without a GPU annotation. A variable that a container has already stays as it is.
+    `pod`: returned as it is without a GPU annotation. A variable that a container has already stays as it is.
     """
     chosen = (pod["metadata"].get("annotations") or {}).get(GPU_ANNOTATION)
     if pod.get("kind") != "Pod" or chosen is None:

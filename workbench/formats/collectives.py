@@ -47,11 +47,8 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
     Raises InputError: a column is missing, there is no row to read, or a row has an unknown collective, one rank or a
     number out of range; with its line.
 
-    Parameters
-    ----------
-    path : str or Path
-        CSV with the columns source, machine, gpus_per_node, nodes, collective (as nccl-tests names it), bytes, time_us
-        and note; racks may be there, empty where it is not stated; further columns are for people.
+    `path`: CSV with the columns source, machine, gpus_per_node, nodes, collective (as nccl-tests names it), bytes,
+    time_us and note; racks may be there, empty where it is not stated; further columns are for people.
 
     Returns
     -------
@@ -92,11 +89,8 @@ def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], i
 
     Raises InputError: there is no measurement, or a file is not as it should be.
 
-    Parameters
-    ----------
-    path : str or Path
-        A folder with ``collectives.csv`` (`read_measurements`), printouts of nccl-tests (``*.txt``, ``*.log``,
-        ``*.out``; `workbench.formats.nccl_tests`), or both; or one such file.
+    `path`: a folder with ``collectives.csv`` (`read_measurements`), printouts of nccl-tests (``*.txt``, ``*.log``,
+    ``*.out``; `workbench.formats.nccl_tests`), or both; or one such file.
 
     Returns
     -------
@@ -153,20 +147,13 @@ def default_systems() -> tuple[GpuSystem, ...]:
 def read_calibration_record(path: str | Path | None = None) -> tuple[dict[str, Any], str]:
     """Read a fitted calibration.
 
-    Parameters
-    ----------
-    path : str, Path or None
-        JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package.
+    `path`: JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package. Raises
+    InputError: the file cannot be read or is no JSON object.
 
     Returns
     -------
     dict, str
         Content, and the name of the file for errors.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is no JSON object.
     """
     source = _CALIBRATION.name if path is None else str(path)
     text = read_bytes(_CALIBRATION if path is None else path, MAX_SETTINGS)

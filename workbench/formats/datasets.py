@@ -20,18 +20,9 @@ __all__ = ["load"]
 def load(name: str) -> Scenario:
     """Read a cluster that comes with the package, with its jobs.
 
-    Parameters
-    ----------
-    name : str
-        A folder of the data, such as ``demo``: eight nodes in three tiers with four jobs. Its files are those that the
-        path ``datasets/NAME`` means in commands and in `workbench.load`.
-
-    Raises
-    ------
-    UnknownNameError
-        No such folder.
-    InputError
-        The folder holds no cluster, but a table.
+    `name`: a folder of the data, such as ``demo``: eight nodes in three tiers with four jobs. Its files are those that
+    the path ``datasets/NAME`` means in commands and in `workbench.load`. Raises UnknownNameError: no such folder;
+    InputError: the folder holds no cluster, but a table.
 
     Examples
     --------

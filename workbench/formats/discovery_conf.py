@@ -23,11 +23,8 @@ def load_discovery_config(path: str | Path) -> DiscoveryConfig:
 
     Raises InputError: not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
 
-    Parameters
-    ----------
-    path : str or Path
-        The configuration in YAML, or a manifest of a ConfigMap that contains it under the key
-        ``volcano-controller.conf``.
+    `path`: the configuration in YAML, or a manifest of a ConfigMap that contains it under the key
+    ``volcano-controller.conf``.
     """
     return parse_discovery_config(read_bytes(path, MAX_SETTINGS), str(path))
 
@@ -56,12 +53,7 @@ def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap
 
     Raises InputError: no ConfigMap, no ``volcano-controller.conf`` in it, or a text that cannot be read.
 
-    Parameters
-    ----------
-    data : mapping of str to str, optional
-        The ConfigMap's data; None if there is no such ConfigMap.
-    source : str
-        Name of the ConfigMap in errors.
+    `data`: the ConfigMap's data; None if there is no such ConfigMap. `source`: name of the ConfigMap in errors.
 
     Notes
     -----

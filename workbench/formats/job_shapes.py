@@ -28,10 +28,7 @@ def read_model_sizes(path: Path | None = None) -> dict[str, ModelSize]:
 
     Raises InputError: a value that is none of its column; the line is named.
 
-    Parameters
-    ----------
-    path : Path, optional
-        Table as ``datasets/model-sizes/model-sizes.csv``; None: that table.
+    `path`: table as ``datasets/model-sizes/model-sizes.csv``; None: that table.
     """
     path = path or _SIZES
     found = {}
@@ -48,11 +45,7 @@ def read_job_shapes(path: Path, sizes: dict[str, ModelSize] | None = None) -> tu
 
     Raises InputError: not such a file, or a degree that is no whole number from 1 on; the entry is named.
 
-    Parameters
-    ----------
-    path : Path
-    sizes : dict of str to ModelSize, optional
-        By the names that the file uses; None: those of `read_model_sizes`.
+    `sizes`: by the names that the file uses; None: those of `read_model_sizes`.
 
     Returns
     -------

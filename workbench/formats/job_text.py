@@ -26,12 +26,8 @@ def load_with_job_text(path: str | Path, stdin: str | None = None) -> tuple[Scen
     A job that partly runs is written as the whole job; its running pods are in the snapshot and count towards its
     minimum. A job all of whose pods run is left out. The input is read once.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file or folder in any form that `workbench.load` reads; its errors are the same.
-    stdin : str, optional
-        Content for the path ``-``.
+    `path`: a file or folder in any form that `workbench.load` reads; its errors are the same. `stdin`: content for the
+    path ``-``.
     """
     scenario, jobs = load_and_keep(path, _wants_to_run, stdin)
     waiting = {gang.key for gang in scenario.gangs}

@@ -169,7 +169,7 @@ def _leave_out_refused(manifests: Manifests) -> dict[str, tuple[Place, list[str]
 def _said(hypernode: Mapping[str, Any]) -> list[str]:
     """Admission's words on a HyperNode that cannot be read; empty if admission cannot read it either."""
     try:
-        return [fault.said for fault in review(hypernode).findings]
+        return [fault.sentence for fault in review(hypernode).findings]
     except InputError:
         return []
 

@@ -69,13 +69,8 @@ class LoadedDocuments:
     def text(self, manifests: Iterable[Mapping[str, Any]] | None = None, cluster: ClusterSnapshot | None = None) -> str:
         """The text of one file that `workbench.load` reads as this scenario, changed or not.
 
-        Parameters
-        ----------
-        manifests : iterable of mapping, optional
-            Changed manifests; None: those of this object.
-        cluster : ClusterSnapshot, optional
-            The changed cluster; it counts only if the manifests do not describe the cluster (`whole_cluster`). None:
-            the scenario's own.
+        `manifests`: changed manifests; None: those of this object. `cluster`: the changed cluster; it counts only if
+        the manifests do not describe the cluster (`whole_cluster`). None: the scenario's own.
 
         Returns
         -------

@@ -61,10 +61,7 @@ class _Piece:
 class HyperNodeText:
     """A YAML text of HyperNodes, one per document; documents of other kinds are kept unchanged.
 
-    Attributes
-    ----------
-    text : str
-        The whole text.
+    `text`: the whole text.
     """
 
     def __init__(self) -> None:
@@ -88,10 +85,7 @@ class HyperNodeText:
 
         Raises TextError: not YAML, a field of the wrong type, or a name twice; nothing has changed then.
 
-        Returns
-        -------
-        list of str
-            Names of the HyperNodes in the new text.
+        Returns names of the HyperNodes in the new text.
         """
         known = {piece.text: piece for piece in self._pieces}
         kept = [piece for piece in self._pieces if not _is_in(piece, names)]
@@ -113,11 +107,8 @@ class HyperNodeText:
     def write(self, changed: Mapping[str, HyperNode | None]) -> None:
         """Change the text so that it describes the given HyperNodes; comments and other documents are kept.
 
-        Parameters
-        ----------
-        changed : mapping of str to HyperNode or None
-            New HyperNode by its old name in the text (the new name may differ); None: remove it. HyperNodes that the
-            text lacks are appended in this order.
+        `changed`: new HyperNode by its old name in the text (the new name may differ); None: remove it. HyperNodes that
+        the text lacks are appended in this order.
         """
         changed = dict(changed)
         pieces = []

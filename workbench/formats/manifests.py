@@ -202,10 +202,7 @@ def objects_in(text: str, source: str) -> Iterator[Document]:
 
     Raises InputError: as `read_documents`, and for a document that is no Kubernetes object.
 
-    Parameters
-    ----------
-    source : str
-        Name of the text in errors.
+    `source`: name of the text in errors.
     """
     if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
         return

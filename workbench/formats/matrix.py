@@ -41,6 +41,9 @@ _JSON = re.compile(rb"\[(?:\s*[\[{\"]|(?![A-Za-z]).*\]\s*\Z)", re.DOTALL)
 def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> BandwidthMatrix:
     """Read the bandwidth matrix of one machine from a file, whatever its format.
 
+    Raises InputError: missing file, not square, cut off, an entry missing, negative, NaN or no number, a link type
+    without a speed; line, row and column are named. Raises UnknownNameError: no such block.
+
     Parameters
     ----------
     path : str or Path
@@ -54,14 +57,6 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
     block : str, optional
         Name of one of several tables in the file (``bidirectional``, ``device_to_device_memcpy_read_ce``); by default
         one direction at a time, P2P on, write before read.
-
-    Raises
-    ------
-    InputError
-        Missing file, not square, cut off, an entry missing, negative, NaN or no number, a link type without a speed;
-        line, row and column are named.
-    UnknownNameError
-        No such block.
 
     Examples
     --------
@@ -100,7 +95,6 @@ def read_matrix_content(
 
     Parameters
     ----------
-    content : bytes
     source : str
         Name of the file in errors.
     link_speeds : str or Path, optional

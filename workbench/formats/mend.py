@@ -102,6 +102,12 @@ class _Mender:
         File and document that the notices name; empty: none.
     """
 
+    # `mend` goes through the object once; only the mappings on the way to a slip are copied:
+    #   _head        kind, apiVersion and fields at the top
+    #   _hypernode   members and selectors of a HyperNode
+    #   _offered     resources of a Node
+    #   _pods        templates of pods at any depth: labels, resources of containers, shares of GPUs
+
     def __init__(self, document: Document, source: str = "", where: str = "") -> None:
         self._file = f"{source}: " if source else ""
         self._place = f"{source}: {where}, " if source else ""

@@ -41,10 +41,7 @@ def _name_notice(name: str, taken: str) -> Notice:
 def names_in(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Names of HyperNodes that differ from what their parents call them in ``-``, ``_``, ``.`` and capitals only.
 
-    Parameters
-    ----------
-    hypernodes : mapping of str to collection of str
-        For each HyperNode, by its name, the names of its members that are HyperNodes.
+    `hypernodes`: for each HyperNode, by its name, the names of its members that are HyperNodes.
 
     Returns
     -------

@@ -62,17 +62,9 @@ def read_nccl_tests(text: str, source: str) -> tuple[tuple[Measurement, ...], tu
     Raises InputError: no row of sizes, no list of devices, unequal numbers of ranks per host, or a collective that
     cannot be told.
 
-    Parameters
-    ----------
-    text : str
-    source : str
-        Name of the file, in errors and as the source of the measurements.
-
-    Returns
-    -------
-    tuple of Measurement, tuple of Notice, int
-        A measurement per row, by the out-of-place time, in file order; what was concluded or left out; and the number
-        of rows left out because ``NCCL_NVLS_ENABLE=0`` overruled the library's choice of algorithm.
+    `source`: name of the file, in errors and as the source of the measurements. Returns a measurement per row, by the
+    out-of-place time, in file order; what was concluded or left out; and the number of rows left out because
+    ``NCCL_NVLS_ENABLE=0`` overruled the library's choice of algorithm.
 
     Notes
     -----

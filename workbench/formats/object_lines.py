@@ -40,12 +40,8 @@ Path = tuple[str | int, ...]
 class ObjectText:
     """The position of an object in a YAML text: its YAML node, and where its document begins.
 
-    Attributes
-    ----------
-    node : yaml.Node
-        YAML node of the object; its positions count from the beginning of the document.
-    offset, line : int
-        Characters and lines before that document.
+    `node`: YAML node of the object; its positions count from the beginning of the document. `offset`, `line`:
+    characters and lines before that document.
     """
 
     node: Any
@@ -98,11 +94,7 @@ def object_texts(text: str, keys: Collection[str]) -> dict[str, ObjectText]:
 
     Some may be missing, as not every JSON text is valid YAML.
 
-    Parameters
-    ----------
-    text : str
-    keys : collection of str
-        ``Kind namespace/name`` each, and ``Kind name`` of a kind without a namespace.
+    `keys`: ``Kind namespace/name`` each, and ``Kind name`` of a kind without a namespace.
     """
     found: dict[str, ObjectText] = {}
     kinds = {key.partition(" ")[0] for key in keys}

@@ -125,12 +125,7 @@ def _absent_models(pods: int, models: list[str]) -> tuple[Notice, ...]:
 class OpenbLog(NamedTuple):
     """The pods of the trace that have times, as jobs of one pod.
 
-    Attributes
-    ----------
-    snapshot : ClusterSnapshot
-        The nodes of the trace.
-    usual : TypicalShapes
-        Shapes of all pods, by which policies judge (`PodTrace.usual`).
+    `snapshot`: the nodes of the trace. `usual`: shapes of all pods, by which policies judge (`PodTrace.usual`).
     """
 
     log: JobLog
@@ -188,11 +183,7 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
 
     Raises InputError: not such a file, or one for other pods or nodes.
 
-    Parameters
-    ----------
-    path : path
-    trace : PodTrace
-        The pods and nodes that the order is of.
+    `trace`: the pods and nodes that the order is of.
 
     Returns
     -------

@@ -21,10 +21,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "a whole number", float: "a number",
 def to_plain(value: Any) -> Any:
     """A value as JSON knows it: of a dataclass the fields that differ from their defaults.
 
-    Parameters
-    ----------
-    value : object
-        A dataclass, a text, a number, a boolean, None, or a tuple or a mapping of texts to such values.
+    `value`: a dataclass, a text, a number, a boolean, None, or a tuple or a mapping of texts to such values.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {

@@ -19,12 +19,8 @@ _OBJECTS = "the objects: kubectl get … -o yaml, or -o json"
 class KnownPrintout:
     """A text of another program.
 
-    Attributes
-    ----------
-    what : str
-        What the text is: ``the output of iblinkinfo``.
-    instead : str
-        What the user can bring instead of it, or where it belongs.
+    `what`: what the text is: ``the output of iblinkinfo``. `instead`: what the user can bring instead of it, or where
+    it belongs.
     """
 
     what: str

@@ -105,11 +105,6 @@ def fields(optional: Collection[str] = (), /, **shapes: Shape) -> Shape:
     """The shape of a mapping with fields of their own shapes; those in `optional` may be absent or null.
 
     Further fields are left alone: a recording tells more than is compared.
-
-    Parameters
-    ----------
-    optional : collection of str
-    **shapes : Shape
     """
 
     def check(value: Any, where: str) -> None:

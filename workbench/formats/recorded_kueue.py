@@ -121,13 +121,8 @@ _SETTINGS = {
 class KueueSession(RecordedSession):
     """Workloads that were there when Kueue began, and the cycles that followed; nobody came or finished meanwhile.
 
-    Attributes
-    ----------
-    given : mapping
-        Nodes, pods, topologies, flavors, queues and workloads; ``gates`` are feature gates with other values than by
-        default.
-    cycles : sequence of mapping
-        What each cycle admitted.
+    `given`: nodes, pods, topologies, flavors, queues and workloads; ``gates`` are feature gates with other values than
+    by default. `cycles`: what each cycle admitted.
     """
 
     name: str

@@ -29,14 +29,8 @@ _ITEM = re.compile(r"(?:stdin: )?document 1, items\[([0-9]+)\]")
 class Record:
     """Where a session stands in a file, for errors and notes.
 
-    Attributes
-    ----------
-    source : str
-        The file.
-    where : str
-        Its place there, such as ``line 3`` or ``record 2``.
-    odd : mapping of str to list of str
-        What is told of the record though it is read: by a sentence, the places that it is about.
+    `where`: its place there, such as ``line 3`` or ``record 2``. `odd`: what is told of the record though it is read:
+    by a sentence, the places that it is about.
     """
 
     source: str
@@ -61,7 +55,6 @@ class Record:
 
         Parameters
         ----------
-        error : InputError
         path : str
             The field that the error is about, unless its own place begins with one.
         said : callable
@@ -89,7 +82,6 @@ class Record:
 
         Parameters
         ----------
-        name : str or None
         known : collection of str
         what : str
             What the name should be, such as ``node``.
@@ -112,7 +104,6 @@ class Record:
 
         Parameters
         ----------
-        name : str
         known : collection of str
         what, path : str
             As of `refer`.
@@ -126,12 +117,8 @@ class Record:
 class RecordedMoment:
     """Gangs that waited together, and what the scheduler did with them.
 
-    Attributes
-    ----------
-    scenario : Scenario
-        The cluster before the decision, and the gangs.
-    nodes : mapping of int to mapping of str to str or None
-        By a gang's position in `scenario.gangs`: node that the scheduler gave to each pod; None: it gave none.
+    `scenario`: the cluster before the decision, and the gangs. `nodes`: by a gang's position in `scenario.gangs`: node
+    that the scheduler gave to each pod; None: it gave none.
     """
 
     scenario: Scenario
@@ -141,14 +128,7 @@ class RecordedMoment:
 class RecordedSession(ABC):
     """A recorded session of a real scheduler.
 
-    Attributes
-    ----------
-    name : str
-        The recording's own name of the session.
-    release : str
-        Release of the scheduler.
-    record : Record
-        Where it stands.
+    `name`: the recording's own name of the session. `record`: where it stands.
     """
 
     name: str
@@ -173,11 +153,7 @@ class RecordedSession(ABC):
 def read_items(items: Iterable[tuple[str, Json]], record: Record) -> Scenario:
     """The scenario of manifests, with the jobs of every scheduler.
 
-    Parameters
-    ----------
-    items : iterable of (str, mapping)
-        The manifests, each with the path of the field of the record that it stands for.
-    record : Record
+    `items`: the manifests, each with the path of the field of the record that it stands for.
     """
     made = list(items)
     text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [item for _, item in made]})

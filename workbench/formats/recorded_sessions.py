@@ -34,6 +34,8 @@ _EXPECTED = "a line per session: an object with jobs (Volcano), or with input an
 def read_sessions(path: str | Path, notes: list[str] | None = None) -> Iterator[RecordedSession]:
     """Read recorded sessions of Volcano, Kueue and kube-scheduler.
 
+    Raises InputError: a file cannot be read, a record is no session, or nothing is one.
+
     Parameters
     ----------
     path : str or Path
@@ -47,11 +49,6 @@ def read_sessions(path: str | Path, notes: list[str] | None = None) -> Iterator[
     ------
     RecordedSession
         Objects that describe the recording, and sequences of single placements by Kueue, are left out.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, a record is no session, or nothing is one.
     """
     told = [] if notes is None else notes
     if not on_disk(path).is_dir():
@@ -78,10 +75,7 @@ def read_sessions(path: str | Path, notes: list[str] | None = None) -> Iterator[
 class NoSession(InputError):
     """A file or folder in which nothing is a recorded session.
 
-    Attributes
-    ----------
-    sequences : int
-        Sequences of single placements by Kueue that it has instead.
+    `sequences`: sequences of single placements by Kueue that it has instead.
     """
 
     sequences: int = 0

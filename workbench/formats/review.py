@@ -20,9 +20,9 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import judge_of
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_map, get_maps, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata
@@ -141,10 +141,7 @@ class Review:
     def findings(self, stdin: bytes | str | None = None) -> tuple[Notice, ...]:
         """Every violation for which admission would refuse an object, each with the object and ``file:line``.
 
-        Parameters
-        ----------
-        stdin : bytes or str, optional
-            Content of the file ``stdin``.
+        `stdin`: content of the file ``stdin``.
 
         Returns
         -------
@@ -154,7 +151,7 @@ class Review:
         """
         found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
         for one, fault, place, line in self.located(stdin):
-            group = ("Pod" if one.kind == "Pod" else one.key, fault.said)
+            group = ("Pod" if one.kind == "Pod" else one.key, fault.sentence)
             found.setdefault(group, []).append((one.subject, place, line))
         notices = []
         for (_, said), alike in found.items():
@@ -203,10 +200,7 @@ class Reviewer:
         Raises InputError: a field of the wrong type, with file, document and field; with `written_only` that is a
         finding, because it may be a slip that whoever reads the object mends.
 
-        Returns
-        -------
-        bool
-            Whether admission has accepted the object; False also where it is asked later, or not at all.
+        Returns whether admission has accepted the object; False also where it is asked later, or not at all.
         """
         document, slips = with_readable_head(written)
         if self._written_only:

@@ -20,10 +20,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def to_sarif(report: LintReport, version: str) -> dict[str, Any]:
     """The report of one run of the linter as a SARIF log.
 
-    Parameters
-    ----------
-    version : str
-        Version of this package.
+    `version`: version of this package.
 
     Returns
     -------

@@ -37,21 +37,14 @@ def switch_of(key: str) -> str | None:
 def load_config(path: str | Path) -> SchedulerConfig:
     """Read the configuration of Volcano's scheduler from a file.
 
-    Parameters
-    ----------
-    path : str or Path
-        The configuration in YAML, or a manifest of a ConfigMap that contains it under the key
-        ``volcano-scheduler.conf``.
+    `path`: the configuration in YAML, or a manifest of a ConfigMap that contains it under the key
+    ``volcano-scheduler.conf``. Raises InputError: not YAML, or a field of the wrong type: with file, place, what was
+    found and what was expected.
 
     Returns
     -------
     SchedulerConfig
         What Volcano would ignore (unknown fields, unparsable arguments) is in its `notes`.
-
-    Raises
-    ------
-    InputError
-        Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
 
     Examples
     --------

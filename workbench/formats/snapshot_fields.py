@@ -9,9 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import MAX_GPUS
-from workbench.objects.fields import child, get_list, get_map, get_text, wrong
+from workbench.objects.fields import child, get_list, get_map, get_text, get_text_list, wrong
 
-__all__ = ["amounts_by_name", "gpu_mask", "gpu_masks", "texts", "texts_by_key", "texts_of_nodes", "whole_numbers"]
+__all__ = [
+    "amounts_by_name",
+    "gpu_mask",
+    "gpu_masks",
+    "texts_by_key",
+    "texts_of_nodes",
+    "whole_number",
+    "whole_numbers",
+]
 
 
 def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
@@ -50,7 +58,6 @@ def gpu_masks(data: Mapping[str, Any], key: str, n: int) -> list[int]:
     ----------
     data : mapping
     key : str
-    n : int
     """
     rows = get_list(data, key, "")
     if len(rows) != n:
@@ -68,35 +75,26 @@ def gpu_mask(value: Any, where: str) -> int:
     raise wrong(where, value, f"a mask of at most {MAX_GPUS} GPUs in hex")
 
 
-def texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
-    """A field that is a list of texts.
-
-    Parameters
-    ----------
-    data : mapping
-    key, where : str
-        The field, and the path of `data` in errors.
-    """
-    values = get_list(data, key, where)
-    if any(type(value) is not str for value in values):
-        raise wrong(child(where, key), values, "a list of text")
-    return values
-
-
 def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """One text per node from the field `key`, in the topology's node order; an empty tuple if the file has none.
 
     Parameters
     ----------
     data : mapping
-    key : str
     order : ndarray of shape (n,), int64
         Index in the file of each node of the topology.
     """
-    found = texts(data, key, "")
+    found = get_text_list(data, key, "")
     if len(found) not in (0, len(order)):
         raise wrong(key, found, f"one per node, {len(order)}, or none")
     return tuple([found[i] for i in order]) if found else ()
+
+
+def whole_number(value: Any, where: str, least: int, most: int) -> int:
+    """One whole number; an array of one, as `whole_numbers` makes it, costs ten times as much."""
+    if type(value) is int and least <= value <= most:
+        return value
+    raise wrong(where, value, f"a whole number from {least} to {most}")
 
 
 def whole_numbers(
@@ -111,7 +109,6 @@ def whole_numbers(
         The field, and the path of `data` in errors.
     shape : tuple of int
         -1: any length.
-    least, most : int
     """
     values = get_list(data, key, where)
     place = child(where, key)

@@ -21,9 +21,9 @@ from workbench.formats.snapshot_fields import (
     amounts_by_name,
     gpu_mask,
     gpu_masks,
-    texts,
     texts_by_key,
     texts_of_nodes,
+    whole_number,
     whole_numbers,
 )
 from workbench.formats.snapshot_record import EXTRAS, MARK, TERMINATING, VERSION, snapshot_text
@@ -42,7 +42,17 @@ from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.fields import child, get_bool, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import (
+    child,
+    get_bool,
+    get_int,
+    get_list,
+    get_map,
+    get_maps,
+    get_text,
+    get_text_list,
+    wrong,
+)
 from workbench.objects.pod_rules import read_pod_rules
 
 __all__ = ["parse_snapshot", "save"]
@@ -98,7 +108,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     for key in ("nodes", "domains", "resources"):
         if key not in data:
             raise wrong(key, None, "a list; is the snapshot cut off?")
-    nodes = texts(data, "nodes", "")
+    nodes = get_text_list(data, "nodes", "")
     n = len(nodes)
     if len(set(nodes)) != n:
         raise InputError("the same node twice", where="nodes", expected="each node once")
@@ -106,7 +116,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     # Numbering is a function of names and sets alone, but a file may list its nodes in any order.
     position = {name: i for i, name in enumerate(nodes)}
     order = np.array([position[name] for name in topology.node_names], dtype=np.int64)
-    resources = tuple(texts(data, "resources", ""))
+    resources = tuple(get_text_list(data, "resources", ""))
     matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
     node_matrix = whole_numbers(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
     addresses = texts_of_nodes(data, "addresses", order)
@@ -191,13 +201,10 @@ def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> 
         rows.append(
             (get_text(item, "name", path), get_text(item, "address", path), list(zip(nodes, positions, strict=True)))
         )
-        states.append(int(whole_numbers({"state": [item.get("state")]}, "state", path, (1,), 0, 2)[0]))
+        states.append(whole_number(item.get("state"), child(path, "state"), 0, 2))
         unhealthy.append(get_bool(item, "unhealthy", path))
     preset = SwitchStates(np.array(states, dtype=np.int8), np.array(unhealthy, dtype=np.bool_))
-    most = [data.get("nodes_per_switch")]
-    per_switch = int(
-        whole_numbers({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
-    )
+    per_switch = whole_number(data.get("nodes_per_switch"), "switches.nodes_per_switch", 1, MOST_NODES_PER_SWITCH)
     return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
 
 
@@ -262,7 +269,7 @@ def _labels(data: Mapping[str, Any], topology: Topology, order: npt.NDArray[np.i
     for key in labels:
         where = f"labels[{key!r}]"
         column = get_map(labels, key, "labels")
-        values = tuple(texts(column, "values", where))
+        values = tuple(get_text_list(column, "values", where))
         codes = whole_numbers(column, "codes", where, (n,), -1, len(values) - 1)[order].astype(np.int32)
         codes.flags.writeable = False
         columns[key] = (codes, values)
@@ -296,7 +303,7 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
         raise wrong(child(path, "link_types"), types, "rows of text")
     return BandwidthMatrix(
         gb_s,
-        tuple(texts(item, "labels", path)),
+        tuple(get_text_list(item, "labels", path)),
         get_text(item, "source", path),
         tuple(map(tuple, types)),
         tuple(_doubt(doubt, where, len(rows)) for where, doubt in get_maps(item, "suspicious", path)),
@@ -305,8 +312,9 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
 
 
 def _parts(item: Mapping[str, Any], path: str) -> MachineParts:
-    nics = {get_text(nic, "name", at): tuple(texts(nic, "links", at)) for at, nic in get_maps(item, "nics", path)}
-    return MachineParts(nics, tuple(texts(item, "numa", path)))
+    rows = get_maps(item, "nics", path)
+    nics = {get_text(nic, "name", at): tuple(get_text_list(nic, "links", at)) for at, nic in rows}
+    return MachineParts(nics, tuple(get_text_list(item, "numa", path)))
 
 
 def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:
@@ -349,7 +357,7 @@ _OTHERS = frozenset(
 
 def _pod(item: Mapping[str, Any], path: str, where: Sequence[int]) -> RunningPod:
     """A running pod; `where` gives the index in the topology of each node, by the node's index in the file."""
-    node = _number(item.get("node"), child(path, "node"), -1, len(where) - 1)
+    node = whole_number(item.get("node"), child(path, "node"), -1, len(where) - 1)
     texts: dict[str, Any] = {"namespace": "", "name": ""}
     for key, value in item.items():
         if key in _TEXTS:
@@ -363,20 +371,13 @@ def _pod(item: Mapping[str, Any], path: str, where: Sequence[int]) -> RunningPod
         requests=amounts_by_name(item, "requests", path),
         assumed=amounts_by_name(item, "assumed", path),
         gpu_mask=gpu_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
-        gpu_milli=_number(item.get("gpu_milli", 0), child(path, "gpu_milli"), 0, WHOLE_GPU - 1),
+        gpu_milli=whole_number(item.get("gpu_milli", 0), child(path, "gpu_milli"), 0, WHOLE_GPU - 1),
         priority=get_int(item, "priority", path) or 0,
         terminating=get_bool(item, TERMINATING, path),
         rules=read_pod_rules(get_map(item, "rules", path), child(path, "rules")),
         gpu_group=_gpu_group_of_pod(item, path, texts.get("labels", {})),
         **texts,
     )
-
-
-def _number(value: Any, where: str, least: int, most: int) -> int:
-    """One whole number; an array of one, as `whole_numbers` makes, costs ten times as much."""
-    if type(value) is int and least <= value <= most:
-        return value
-    raise wrong(where, value, f"a whole number from {least} to {most}")
 
 
 def _gpu_group_of_pod(item: Mapping[str, Any], path: str, labels: Mapping[str, str]) -> GpuGroup | None:

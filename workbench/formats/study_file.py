@@ -167,10 +167,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     Raises InputError: not one document, a key that is not known or missing, a value of a wrong type or out of range;
     file, place, what was found and what was expected are named.
 
-    Parameters
-    ----------
-    path : path
-        YAML or JSON. Paths in it are relative to its folder.
+    `path`: YAML or JSON. Paths in it are relative to its folder.
     """
     path, source = Path(path), str(path)
     documents = read_text(read_bytes(path, MAX_SETTINGS), source)

@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import inf, isfinite
 
 from workbench.errors import CapacityError, InputError
@@ -65,7 +66,6 @@ class Row:
         column : str
         unit : str
             What is counted, for the error.
-        most : float
         """
         text = self.text(column)
         try:
@@ -76,12 +76,20 @@ class Row:
             raise self.wrong(column, text or "nothing", f"{unit} from 0 {'on' if most == inf else f'to {most:g}'}")
         return number
 
+    def time(self, column: str, example: str) -> datetime:
+        """A time in ISO 8601, such as `example`; without a zone UTC is taken, as only differences of times count."""
+        text = self.text(column)
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise self.wrong(column, text or "nothing", f"a time such as {example}") from None
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+
     def wrong(self, column: str, got: str, expected: str) -> InputError:
         """The error that a value of a column is not what it should be.
 
         Parameters
         ----------
-        column : str
         got, expected : str
             The value found and the values allowed.
         """
@@ -96,7 +104,6 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
 
     Parameters
     ----------
-    content : bytes
     source : str
         Name of the file, for errors.
     most : int
@@ -117,6 +124,9 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
 def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter: str = ",") -> Iterator[Row]:
     """Yield the rows of a table whose first line names the columns.
 
+    Raises CapacityError: more than 1.5 million lines; InputError: not UTF-8, not CSV, a column of `columns` that is
+    missing, a row with too few or too many fields.
+
     Parameters
     ----------
     content : bytes
@@ -127,13 +137,6 @@ def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter
         Columns that the table must have; it may have others.
     delimiter : str
         What separates the fields. Quotes have a meaning beside commas only.
-
-    Raises
-    ------
-    CapacityError
-        More than 1.5 million lines.
-    InputError
-        Not UTF-8, not CSV, a column of `columns` that is missing, a row with too few or too many fields.
     """
     # Before anything is read, because the rows before the last one would fill the memory.
     if content.count(b"\n") > _MOST_ROWS + 1:

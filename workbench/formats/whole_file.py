@@ -47,6 +47,9 @@ def write_whole(
 ) -> None:
     """Write a file atomically: no reader sees half of it, and if writing fails the old file stays.
 
+    Raises InputError: the file cannot be written, or is not as `known` any more; BrokenPipeError: the path is a pipe
+    whose reader has ended.
+
     Parameters
     ----------
     path : str or Path
@@ -61,18 +64,10 @@ def write_whole(
 
     Notes
     -----
-
     If several threads or processes write one file, all succeed, and the content is that of the last to finish.
 
     A link is followed, and a file that is replaced keeps its permissions. A device or a pipe (``/dev/stdout``,
     ``/dev/null``) is written to, never replaced. Text is written in UTF-8.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written, or is not as `known` any more.
-    BrokenPipeError
-        The path is a pipe whose reader has ended.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)

@@ -33,10 +33,7 @@ _WITH_TEMPLATE = ("Deployment", "ReplicaSet", "StatefulSet")
 def job_notices(manifest: Mapping[str, Any]) -> list[Notice]:
     """Notices about a Job, or the Jobs of a HyperJob, that is accepted and cannot run as written.
 
-    Parameters
-    ----------
-    manifest : mapping
-        A parsed object of any kind.
+    `manifest`: a parsed object of any kind.
 
     Returns
     -------
@@ -66,10 +63,7 @@ def plugin_notices_of(manifest: Mapping[str, Any]) -> list[Notice]:
 def unread_notices_of(manifest: Mapping[str, Any]) -> list[Notice]:
     """Notices about fields of the pods of an object that restrict the choice of nodes and are not modelled.
 
-    Parameters
-    ----------
-    manifest : mapping
-        A parsed object: a Pod, a Job or HyperJob, or an object with a pod template. Empty for other kinds.
+    `manifest`: a parsed object: a Pod, a Job or HyperJob, or an object with a pod template. Empty for other kinds.
     """
     kind = manifest.get("kind")
     if kind == "Pod":
@@ -109,10 +103,7 @@ def _within(path: str, subject: str) -> str:
 def unmet_dependency_of_job(job: Job, pods: Sequence[Pod] = ()) -> Notice | None:
     """Notice that a Job can never start because of dependsOn (`unmet_dependency`); None if it can.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        The Job's existing pods; empty for a Job that is not submitted yet.
+    `pods`: the Job's existing pods; empty for a Job that is not submitted yet.
     """
     if not any(task.depends_on for task in job.tasks):
         return None

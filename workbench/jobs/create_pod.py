@@ -45,7 +45,6 @@ def create_pod(
 
     Parameters
     ----------
-    job : mapping
     template : mapping
         The task's template; its metadata.name is the name of the task.
     task : mapping

@@ -28,15 +28,12 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     gather rules and the job class, which either may give (docs/reference/volcano-topology.md, section 3, "Pods without
     a Job").
 
+    Returns None if no replica is pending.
+
     Parameters
     ----------
     pods : sequence of Pod
         The Deployment's existing pods, in any state.
-
-    Returns
-    -------
-    Gang or None
-        None if no replica is pending.
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])

@@ -73,19 +73,9 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
 def expand_hyper_job(hyper_job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> list[dict[str, Any]]:
     """Make the manifests of the Jobs that a HyperJob becomes, each followed by the objects that the Job becomes.
 
-    Parameters
-    ----------
-    hyper_job : mapping
-        A parsed manifest of kind HyperJob (training.volcano.sh). It is not changed.
-    ssh_keys : SshKeys, optional
-        As for `expand_job`.
-
-    Raises
-    ------
-    InputError
-        A field of the wrong type, or a Job that `expand_job` refuses; the error names the Job.
-    CapacityError
-        More than 10,000 pods of one Job.
+    `hyper_job`: a parsed manifest of kind HyperJob (training.volcano.sh). It is not changed. `ssh_keys`: as for
+    `expand_job`. Raises InputError: a field of the wrong type, or a Job that `expand_job` refuses; the error names the
+    Job. Raises CapacityError: more than 10,000 pods of one Job.
     """
     objects: list[dict[str, Any]] = []
     for job in next_hyper_job(hyper_job).create:
@@ -112,10 +102,7 @@ def check_job(job: Mapping[str, Any]) -> None:
 
     Raises InputError, CapacityError: as `expand_job`.
 
-    Parameters
-    ----------
-    job : mapping
-        A parsed manifest.
+    `job`: a parsed manifest.
     """
     if not isinstance(job, Mapping):
         raise wrong("", job, "the parsed manifest of a Job")

@@ -35,17 +35,9 @@ class _Members:
 class SubGroups:
     """Collects the pods of one gang into sub-groups.
 
-    Parameters
-    ----------
-    policies : sequence of SubGroupPolicy
-        Policies in the order of the object; a pod belongs to the first policy that captures it.
-
-    Attributes
-    ----------
-    succeeded : list of mapping of str to int
-        Requests of each pod that succeeded and that no policy captures.
-    failed, gated : list of mapping of str to int
-        Requests of each pod that failed, or waits behind a scheduling gate, and that no policy captures.
+    `policies`: policies in the order of the object; a pod belongs to the first policy that captures it. `succeeded`:
+    requests of each pod that succeeded and that no policy captures. `failed`, `gated`: requests of each pod that
+    failed, or waits behind a scheduling gate, and that no policy captures.
     """
 
     def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:

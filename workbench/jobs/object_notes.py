@@ -16,10 +16,7 @@ __all__ = ["ObjectNotes"]
 class ObjectNotes:
     """Notes about the objects of an input, each to be added to one gang.
 
-    Parameters
-    ----------
-    notes : mapping of str to tuple of Notice
-        Notes about each object, by ``Kind namespace/name``.
+    `notes`: notes about each object, by ``Kind namespace/name``.
     """
 
     def __init__(self, notes: Mapping[str, tuple[Notice, ...]], members: Membership) -> None:

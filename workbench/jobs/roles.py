@@ -79,8 +79,6 @@ def make_role(
     Parameters
     ----------
     name : str
-    count : int
-        Pending pods of the role.
     priorities : Priorities
         The cluster's PriorityClasses, for a spec that names a class and has no number.
     notes : list of Notice

@@ -33,10 +33,8 @@ class OtherSchedulers:
     scheduling.k8s.io, whatever has Kueue's label for a queue, and top owners such as JobSets, which are not asked about
     here.
 
-    Parameters
-    ----------
-    any_scheduler : bool or collection of str
-        True: no object counts as another scheduler's. Names: neither do objects that ask for one of these schedulers.
+    `any_scheduler`, if True: no object counts as another scheduler's. Names: neither do objects that ask for one of
+    these schedulers.
     """
 
     def __init__(self, any_scheduler: TakenSchedulers) -> None:

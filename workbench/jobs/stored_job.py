@@ -24,16 +24,9 @@ Object = Mapping[str, Any]
 def as_stored(job: Object) -> dict[str, Any]:
     """The manifest of a Volcano Job with the defaults that admission and the Job controller fill in.
 
-    Parameters
-    ----------
-    job : mapping
-        A manifest whose fields have the right types.
-
-    Returns
-    -------
-    dict
-        The Job with the defaults of `job_defaults`, a namespace, a uid (a missing one is derived from namespace and
-        name), replicas of every task, and names of volume claims.
+    `job`: a manifest whose fields have the right types. Returns the Job with the defaults of `job_defaults`, a
+    namespace, a uid (a missing one is derived from namespace and name), replicas of every task, and names of volume
+    claims.
     """
     metadata = {**job["metadata"], "namespace": namespace_of(job) or "default"}
     key = f"batch.volcano.sh/Job/{metadata['namespace']}/{metadata['name']}"

@@ -87,8 +87,6 @@ def pod_name(job: str, task: str, index: int) -> str:
 
     Parameters
     ----------
-    job, task : str
-        Names of the Job and of the task.
     index : int
         Number of the pod in its task.
     """
@@ -100,8 +98,6 @@ def pod_names(job: str, task: str, replicas: int) -> list[str]:
 
     Parameters
     ----------
-    job, task : str
-        Names of the Job and of the task.
     replicas : int
         Number of pods of the task.
     """

@@ -28,6 +28,8 @@ __all__ = ["gang_of_job"]
 def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, priorities: Priorities) -> Gang | None:
     """The pending pods of a Volcano Job as a gang.
 
+    Returns None if no pod is pending.
+
     Parameters
     ----------
     job : Job
@@ -37,11 +39,6 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         terminating ones neither count nor are placed again; pending ones are placed, except gated ones.
     group : PodGroup, optional
         The Job's PodGroup, which records the HyperNode where the Job was allocated before; None if it does not exist.
-
-    Returns
-    -------
-    Gang or None
-        None if no pod is pending.
     """
     notes = notes_about((task.name, task.template.spec) for task in job.tasks) + nominations(pods) + gates(pods)
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]

@@ -58,6 +58,8 @@ def next_pod_group(
 
     Raises InputError: another kind, or a field of the wrong type.
 
+    Returns a pure function: nothing is written.
+
     Parameters
     ----------
     item : mapping
@@ -74,11 +76,6 @@ def next_pod_group(
         Values of schedulerName that mean Volcano; a pod without schedulerName also counts as Volcano's.
     inherit : bool
         Whether annotations of the pods' owner are inherited (a flag of Volcano's controller manager).
-
-    Returns
-    -------
-    GroupStep
-        A pure function: nothing is written.
 
     Examples
     --------

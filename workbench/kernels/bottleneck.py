@@ -75,6 +75,11 @@ class BottleneckSolver:
     decisions 1, 2.
     """
 
+    # Overview:
+    #   choose, choose_many   the best set alone: up to 16 devices from a table of all sets, else by clique search
+    #   solve                 the best set with its ties and certificate
+    #   split, group          the division of a set among pods; for a group, the choice of the set before that
+
     __slots__ = ("_c_solver", "choose", "default_budget", "n")
 
     n: int

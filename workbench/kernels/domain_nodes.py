@@ -23,6 +23,8 @@ class DomainNodes:
 
     Raises InputError: wrong dtype or shape, an index out of range, offsets that do not ascend.
 
+    `n`, `d`: number of nodes and of domains.
+
     Parameters
     ----------
     name_rank : ndarray of shape (n,), int32
@@ -36,11 +38,6 @@ class DomainNodes:
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
         Every leaf domain that holds node i, if leaves overlap: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``. None: no
         node is in two.
-
-    Attributes
-    ----------
-    n, d : int
-        Number of nodes and of domains.
     """
 
     def __init__(

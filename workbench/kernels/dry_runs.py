@@ -100,6 +100,12 @@ class DryRuns:
     An object must not be used by several threads at once.
     """
 
+    # Overview:
+    #   add_shape    once for each shape of pods: request, nodes, scores
+    #   ask          what the next passes place, and near which HyperNode
+    #   try_each     passes in several domains; each is taken back
+    #   settle       one pass for good
+
     def __init__(
         self,
         idle: NDArray[np.int64],
@@ -297,12 +303,7 @@ class DryRuns:
 
         No pod is placed.
 
-        Parameters
-        ----------
-        domain : int
-            The HyperNode; -1: every node.
-        shape : int
-            Number of the pod shape, as `add_shape` returned it.
+        `domain`: the HyperNode; -1: every node. `shape`: number of the pod shape, as `add_shape` returned it.
 
         Returns
         -------

@@ -216,7 +216,7 @@ class GpuSharing:
         if n and (np.sort(order) != np.arange(n)).any():
             raise InputError("does not name every node once", source="order")
         t_cpu, t_milli, t_count, t_models, t_frequency = _columns(
-            typical if measured is None else _joined(typical, measured)
+            typical if measured is None else _concatenated(typical, measured)
         )
         constants = np.array([weights.scale, weights.steps, weights.idle, weights.reserve, weights.limit])
         self._kernel = Kernel(
@@ -328,7 +328,6 @@ class GpuSharing:
 
         Parameters
         ----------
-        shape, node : int
         gpus : int
             Bits of its GPUs.
         others : ndarray of shape (m,), int64
@@ -350,7 +349,7 @@ class GpuSharing:
         return found
 
 
-def _joined(first: Typical, second: Typical) -> Typical:
+def _concatenated(first: Typical, second: Typical) -> Typical:
     names = [field.name for field in fields(Typical)]
     return Typical(**{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names})
 

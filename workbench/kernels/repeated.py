@@ -25,6 +25,9 @@ class Repeated:
 
     Raises InputError: a position out of range or named twice, or not one for each pod of the search.
 
+    `score`: sum of the turns' scores of the last run, added up in their order. `record`: HyperNode in which the job was
+    allocated in the last run; -1: the virtual top.
+
     Parameters
     ----------
     search : TwoLevel
@@ -34,13 +37,6 @@ class Repeated:
         of the gang.
     n_pods : int
         Number of pods of the gang.
-
-    Attributes
-    ----------
-    score : float
-        Sum of the turns' scores of the last run, added up in their order.
-    record : int
-        HyperNode in which the job was allocated in the last run; -1: the virtual top.
 
     Notes
     -----

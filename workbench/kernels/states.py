@@ -18,6 +18,9 @@ MAX_TABLE_DEVICES = 16
 def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """The best bottleneck (lowest pair bandwidth) that k GPUs can have, for every set of free GPUs and every k.
 
+    Raises CapacityError: more than 16 GPUs: the table has a row per state; InputError: not square, or not the same both
+    ways.
+
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
@@ -28,13 +31,6 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
     ndarray of shape (2^n, n + 1), float64
         Entry [mask, k], for the mask of the free GPUs, in GB/s. inf for k = 1; NaN for k = 0 and if fewer than k are
         free.
-
-    Raises
-    ------
-    CapacityError
-        More than 16 GPUs: the table has a row per state.
-    InputError
-        Not square, or not the same both ways.
 
     Notes
     -----

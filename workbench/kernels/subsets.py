@@ -35,19 +35,9 @@ _MOST_SUBSETS = 2**62
 def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
     """A mask as little-endian uint64 words: device i is bit ``i % 64`` of word ``i // 64``.
 
-    Parameters
-    ----------
-    mask : int
-        Bit i set means device i; at most 1,024 devices.
-    n_words : int, optional
-        Length of the answer; None: as many as the mask needs, at least one.
-
-    Raises
-    ------
-    InputError
-        Negative, or more bits than ``n_words`` hold.
-    CapacityError
-        A device of 1,024 or above.
+    `mask`: bit i set means device i; at most 1,024 devices. `n_words`: length of the answer; None: as many as the mask
+    needs, at least one. Raises InputError: negative, or more bits than ``n_words`` hold; CapacityError: a device of
+    1,024 or above.
     """
     if isinstance(mask, bool) or not isinstance(mask, int) or mask < 0:
         raise InputError("not a mask", source="mask", got=repr(mask), expected="an int of at least 0")
@@ -133,6 +123,9 @@ def enumerate_masks(
 def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.int64]:
     """Position of each given subset of a device mask in the lexicographic list of the subsets of its size.
 
+    Raises InputError: a subset with a device that ``mask`` lacks; CapacityError: a size with 2^62 subsets or more:
+    ranks are int64.
+
     Parameters
     ----------
     mask : int
@@ -143,13 +136,6 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
     Returns
     -------
     ndarray of shape (m,), int64
-
-    Raises
-    ------
-    InputError
-        A subset with a device that ``mask`` lacks.
-    CapacityError
-        A size with 2^62 subsets or more: ranks are int64.
     """
     words = words_of_mask(mask)
     if isinstance(subsets, np.ndarray):

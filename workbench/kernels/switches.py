@@ -13,13 +13,13 @@ from workbench.errors import InputError
 from workbench.kernels.checks import are_arrays, as_array, check_length
 
 __all__ = [
+    "CLASSIFIED",
     "CROSSING",
     "FOUNDATION",
     "HOLDS",
-    "SAYS_UNHEALTHY",
     "SUMS",
-    "UNCOMMON",
     "UNHEALTHY",
+    "VOTES_UNHEALTHY",
     "add_jobs",
     "first_free",
     "free_under_switches",
@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 #: Flags added to the state that a pod's annotation gives for its switch (`add_jobs`).
-SAYS_UNHEALTHY, HOLDS = 4, 8
+VOTES_UNHEALTHY, HOLDS = 4, 8
 #: Rows of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
-UNHEALTHY, FOUNDATION, CROSSING, UNCOMMON = 3, 4, 5, 6
+UNHEALTHY, FOUNDATION, CROSSING, CLASSIFIED = 3, 4, 5, 6
 SUMS = 7
 
 
@@ -124,7 +124,7 @@ def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.b
 def first_free(
     chosen: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    says: NDArray[np.int8],
+    vote: NDArray[np.int8],
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
@@ -140,7 +140,7 @@ def first_free(
         Switches, in the order of the answer.
     wanted : ndarray of shape (c,), int64
         Number of nodes to choose under each switch.
-    says : ndarray of shape (c,), int8
+    vote : ndarray of shape (c,), int8
         State that the pods placed under each switch vote for, as in `add_jobs`.
     free : ndarray of shape (n,), bool
         Whether each node is free.
@@ -161,18 +161,18 @@ def first_free(
     head : ndarray of shape (groups,), int64
         First of the chosen switches of each group.
     """
-    if not are_arrays(b"q1q1b1?1q1i1q1", chosen, wanted, says, free, start, nodes, by_position):
+    if not are_arrays(b"q1q1b1?1q1i1q1", chosen, wanted, vote, free, start, nodes, by_position):
         chosen = as_array("chosen", chosen, np.int64, 1)
         wanted = as_array("wanted", wanted, np.int64, 1)
-        says = as_array("says", says, np.int8, 1)
+        vote = as_array("vote", vote, np.int8, 1)
         free = as_array("free", free, np.bool_, 1)
         start = as_array("start", start, np.int64, 1)
         nodes = as_array("nodes", nodes, np.int32, 1)
         by_position = as_array("by_position", by_position, np.int64, 1)
     check_length("wanted", wanted, chosen.shape[0])
-    check_length("says", says, chosen.shape[0])
+    check_length("vote", vote, chosen.shape[0])
     check_length("by_position", by_position, nodes.shape[0])
-    done, node, group, head = kernel.first_free(chosen, wanted, says, free.view(np.uint8), start, nodes, by_position)
+    done, node, group, head = kernel.first_free(chosen, wanted, vote, free.view(np.uint8), start, nodes, by_position)
     if done < len(chosen):
         raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
     return node, group, head
@@ -183,7 +183,7 @@ def add_jobs(
     start: NDArray[np.int64],
     counts: NDArray[np.bool_],
     node: NDArray[np.int32],
-    says: NDArray[np.int8],
+    vote: NDArray[np.int8],
     node_switch: NDArray[np.int32],
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],
@@ -198,11 +198,11 @@ def add_jobs(
     start : ndarray of shape (j + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, the end excluded.
     counts : ndarray of shape (j, 4), bool
-        Sums that each job takes part in: the votes of its pods; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
+        Sums that each job takes part in: the votes of its pods; `FOUNDATION`, `CROSSING`, `CLASSIFIED`.
     node : ndarray of shape (p,), int32
         Node of each pod; -1: a node that is not in the snapshot.
-    says : ndarray of shape (p,), int8
-        State of its switch that each pod votes for, 0 to 2; plus `SAYS_UNHEALTHY` if the pod calls the switch
+    vote : ndarray of shape (p,), int8
+        State of its switch that each pod votes for, 0 to 2; plus `VOTES_UNHEALTHY` if the pod calls the switch
         unhealthy, plus `HOLDS` if the pod has its node to itself.
     node_switch : ndarray of shape (n,), int32
         Switch of each node; -1: none.
@@ -210,25 +210,25 @@ def add_jobs(
         Number of pods that have each node to themselves; changed in place.
     sums : ndarray of shape (7, s), int64
         Sums per switch, changed in place: votes for idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING`
-        jobs with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
+        jobs with pods both under the switch and elsewhere; `CLASSIFIED` jobs with a pod under it.
     """
-    if not are_arrays(b"q1?2i1b1i1i1q2", start, counts, node, says, node_switch, holders, sums):
+    if not are_arrays(b"q1?2i1b1i1i1q2", start, counts, node, vote, node_switch, holders, sums):
         start = as_array("start", start, np.int64, 1)
         counts = as_array("counts", counts, np.bool_, 2)
         node = as_array("node", node, np.int32, 1)
-        says = as_array("says", says, np.int8, 1)
+        vote = as_array("vote", vote, np.int8, 1)
         node_switch = as_array("node_switch", node_switch, np.int32, 1)
         if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
             raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
     if start.shape[0] == 0:
         raise InputError("empty", source="start", expected="j + 1 entries")
     check_length("counts", counts, start.shape[0] - 1)
-    check_length("says", says, node.shape[0])
+    check_length("vote", vote, node.shape[0])
     check_length("holders", holders, node_switch.shape[0])
     check_length("sums", sums, SUMS)
     if counts.shape[1] != 4:
         raise InputError("wrong number of columns", source="counts", got=str(counts.shape[1]), expected="4")
-    done = kernel.add_jobs(sign, start, counts.view(np.uint8), node, says, node_switch, holders, sums)
+    done = kernel.add_jobs(sign, start, counts.view(np.uint8), node, vote, node_switch, holders, sums)
     if done < 0:
         raise InputError("offsets do not cover the pods", source="start", expected=f"0 to {len(node)}, ascending")
     if done < len(node):

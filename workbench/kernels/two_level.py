@@ -55,8 +55,6 @@ class TwoLevel:
         change.
     shapes : sequence of Shape
         Pod shapes: request, allowed nodes and extra scores of the pods of one role.
-    weights : ScoreWeights
-        Weights of the node score.
     scores : TopologyScores
         Scores for sub-jobs that are scored by closeness to a record.
     packing : ndarray of shape (r,), float64
@@ -90,6 +88,13 @@ class TwoLevel:
     An object must not be used by several threads at once. A wrong dtype or shape, and a number out of range raise
     InputError.
     """
+
+    # Overview:
+    #   __init__      checks everything once: nodes, tree, shapes, job and sub-jobs
+    #   update_nodes  what other jobs have changed since
+    #   turn          = look (the best HyperNode of the lowest tier that can start the job) + take (place its pods)
+    #   turns         until no pod is left, or the job can start nowhere
+    #   explain_in, scores_of, tried, fit_in, room   what an explanation reads; these place nothing
 
     def __init__(
         self,
@@ -239,13 +244,8 @@ class TwoLevel:
     def explain_in(self, domain: int, *, inner: bool = False) -> AttemptSteps:
         """Steps by which the next turn would place the job's sub-jobs in one HyperNode; the search is left unchanged.
 
-        Parameters
-        ----------
-        domain : int
-            The HyperNode; -1: the virtual top, which holds every node.
-        inner : bool
-            Also trace every HyperNode that the sub-jobs compare, which costs a trial each for sub-jobs of several
-            roles.
+        `domain`: the HyperNode; -1: the virtual top, which holds every node. `inner`: also trace every HyperNode that
+        the sub-jobs compare, which costs a trial each for sub-jobs of several roles.
         """
         domain = check_number("domain", domain, VIRTUAL_TOP, self._d - 1)
         kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)

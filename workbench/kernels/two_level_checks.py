@@ -260,7 +260,6 @@ def checked_amounts(
     name : str
         The array in the error.
     value : ndarray of shape (*shape), int64
-    shape : tuple of int
     low, high : int
         Limits of the values, both allowed.
     """

@@ -30,6 +30,7 @@ __all__ = [
     "Unreadable",
     "checked_url",
     "fetch_json",
+    "phrase",
     "read_body",
     "read_lines",
     "reason_of",
@@ -309,7 +310,7 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
         case _Refused(status=status) if 300 <= status < 400:
             return ClusterError(f"{place}: answered with a redirect (status {status}), which is not followed")
         case _Refused(status=status):
-            return ClusterError(f"{place}: answered with status {status}{_phrase(status)}, expected 200")
+            return ClusterError(f"{place}: answered with status {status}{phrase(status)}, expected 200")
         case Unreadable():
             return InputError(str(error), source=place, expected=error.expected)
         case httpx.TimeoutException():
@@ -319,7 +320,7 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
     return None
 
 
-def _phrase(status: int) -> str:
+def phrase(status: int) -> str:
     """The standard's phrase for an HTTP status code, such as "Not Found"; the server's own text is not used."""
     try:
         return f" ({HTTPStatus(status).phrase})"

@@ -30,12 +30,8 @@ _NAMED = 4
 class AllowedSets:
     """The sets of GPUs that may be chosen; `of` makes and checks them.
 
-    Attributes
-    ----------
-    masks : tuple of int
-        The sets as bit masks, in the order of their GPUs.
-    modules : bool
-        Whether the sets are modules, which have no GPU in common: unions of them are allowed, and single GPUs.
+    `masks`: the sets as bit masks, in the order of their GPUs. `modules`: whether the sets are modules, which have no
+    GPU in common: unions of them are allowed, and single GPUs.
     """
 
     masks: tuple[int, ...]
@@ -52,8 +48,6 @@ class AllowedSets:
         ----------
         n : int
             Number of GPUs of the machine.
-        sets : iterable of iterable of int
-            The sets, by GPU numbers.
         modules : bool
             Whether the sets are modules; a GPU in none of them is a module of its own.
         """
@@ -110,11 +104,10 @@ class AllowedSets:
         return sorted(reached.get(k, ()), key=indices_of)
 
     def why_none(self, k: int, usable: int, required: int) -> str:
-        """A sentence that says why no allowed set of k GPUs can be chosen.
+        """A sentence that says why no allowed set of `k` GPUs can be chosen.
 
         Parameters
         ----------
-        k : int
         usable, required : int
             Masks of the GPUs that may be chosen and of those that must be.
         """
@@ -145,11 +138,10 @@ def best_allowed(
     link_classes: bool,
     max_ties: int | None,
 ) -> BestSubset | str:
-    """Choose the best set of k GPUs that all of some lists of allowed sets have.
+    """Choose the best set of `k` GPUs that all of some lists of allowed sets have.
 
     Parameters
     ----------
-    k : int
     allowed : sequence of AllowedSets
         One list or more; a set has to be in each.
     usable, required : int

@@ -17,10 +17,6 @@ def snapshot_of(given: object) -> ClusterSnapshot:
     """The snapshot that an argument is or has.
 
     Raises InputError: neither.
-
-    Parameters
-    ----------
-    given : ClusterSnapshot or Scenario
     """
     if isinstance(given, Scenario):
         return given.snapshot
@@ -33,19 +29,9 @@ def snapshot_of(given: object) -> ClusterSnapshot:
 def gang_of(gang: object, cluster: object) -> tuple[Gang, ClusterSnapshot]:
     """The gang and the snapshot that two arguments mean.
 
-    Parameters
-    ----------
-    gang : Gang or str
-        A gang, or the name of one of the scenario's.
-    cluster : ClusterSnapshot or Scenario
-        Both arguments may also be given in the other order.
-
-    Raises
-    ------
-    InputError
-        No gang, a name without a scenario, or no snapshot.
-    UnknownNameError
-        The scenario has no gang of this name.
+    `gang`: a gang, or the name of one of the scenario's. `cluster`: both arguments may also be given in the other
+    order. Raises InputError: no gang, a name without a scenario, or no snapshot; UnknownNameError: the scenario has no
+    gang of this name.
     """
     if isinstance(gang, Scenario) or (isinstance(gang, ClusterSnapshot) and isinstance(cluster, Gang)):
         gang, cluster = cluster, gang
@@ -60,19 +46,9 @@ def gang_of(gang: object, cluster: object) -> tuple[Gang, ClusterSnapshot]:
 def session_of(gangs: object, cluster: object = None) -> tuple[tuple[Gang, ...], ClusterSnapshot]:
     """The gangs and the snapshot that two arguments mean.
 
-    Parameters
-    ----------
-    gangs : sequence of Gang, or Scenario
-        Names are accepted in place of gangs together with a scenario; a scenario alone stands for all of its gangs.
-    cluster : ClusterSnapshot or Scenario, optional
-        None: the cluster of the scenario that `gangs` is.
-
-    Raises
-    ------
-    InputError
-        No sequence of gangs, or no snapshot.
-    UnknownNameError
-        The scenario has no gang of a name.
+    `gangs`: names are accepted in place of gangs together with a scenario; a scenario alone stands for all of its
+    gangs. `cluster`, if None: the cluster of the scenario that `gangs` is. Raises InputError: no sequence of gangs, or
+    no snapshot; UnknownNameError: the scenario has no gang of a name.
     """
     if isinstance(gangs, Scenario):
         return gangs.gangs, gangs.snapshot if cluster is None else snapshot_of(cluster)

@@ -40,6 +40,10 @@ CLASS_GAP = 0.10
 class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
     """Measured bandwidth between every two GPUs of a machine.
 
+    Raises InputError: not square; an entry is negative, NaN or infinite (its position is named); or there are not n
+    labels or n rows of n link types; or the parts are for another number of GPUs. Raises CapacityError: more than 1,024
+    GPUs.
+
     Parameters
     ----------
     gb_s : array_like of shape (n, n)
@@ -57,14 +61,6 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
         matrix.
     parts : MachineParts, optional
         NICs and NUMA nodes that the source tells.
-
-    Raises
-    ------
-    InputError
-        Not square; an entry is negative, NaN or infinite (its position is named); or there are not n labels or n rows
-        of n link types; or the parts are for another number of GPUs.
-    CapacityError
-        More than 1,024 GPUs.
 
     Notes
     -----
@@ -213,15 +209,12 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
     def near(self, gpus: Iterable[int]) -> dict[str, Any]:
         """The NICs nearest to some GPUs, and the NUMA nodes of these GPUs (`MachineParts.near`).
 
+        Raises InputError: no such GPU.
+
         Returns
         -------
         dict
             ``near_nics`` and ``numa_nodes``; empty without GPUs, or where the source of the matrix tells no parts.
-
-        Raises
-        ------
-        InputError
-            No such GPU.
         """
         gpus = tuple(gpus)
         for gpu in gpus:

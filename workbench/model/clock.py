@@ -45,10 +45,7 @@ class Clock(Protocol):
 class VirtualClock(Working):
     """A clock in virtual time: it stands still until its `now` is set.
 
-    Parameters
-    ----------
-    now : float
-        Seconds since the start, which is midnight of 2026-01-01 (UTC).
+    `now`: seconds since the start, which is midnight of 2026-01-01 (UTC).
     """
 
     def __init__(self, now: float = 0.0) -> None:

@@ -141,6 +141,11 @@ class ClusterFacts(Value, Displayed, Tabular):
 
     """
 
+    # Fields first; then what follows from them, computed once when it is asked for:
+    #   running pods   by gang, by job and the switches they are under
+    #   idle           resources and GPUs, of nodes and of domains
+    #   releasing      what terminating pods hold, and the facts after they are gone (`after_endings`)
+
     topology: Topology
     resources: tuple[str, ...]
     allocatable: Longs
@@ -350,11 +355,8 @@ class ClusterFacts(Value, Displayed, Tabular):
     def share_derived(self, before: ClusterFacts) -> None:
         """Take over cached derived values of an earlier snapshot where both would be computed from the same fields.
 
-        Parameters
-        ----------
-        before : ClusterFacts
-            A snapshot of the cluster at another moment. A value is copied only if the fields from which it was computed
-            are the same objects in both snapshots.
+        `before`: a snapshot of the cluster at another moment. A value is copied only if the fields from which it was
+        computed are the same objects in both snapshots.
         """
         for name, used in _FOLLOWS_FROM.items():
             if name in before.__dict__ and all(getattr(self, each) is getattr(before, each) for each in used):

@@ -140,10 +140,7 @@ class GpuSystem:
         a domain sends or receives at least (d-1)/d of an all-gather, a reduce-scatter or an all-reduce, and in an
         all-to-all what its ranks have for the others.
 
-        Parameters
-        ----------
-        size : float
-            Bytes as of `Measurement`.
+        `size`: bytes as of `Measurement`.
         """
         domains, gb_s = self.domains(block), self.inter_rack_gb_s or self.inter_node_gb_s
         if domains < 2 or gb_s is None:

@@ -15,10 +15,7 @@ __all__ = ["Deferred", "DeferredModule", "deferred_names"]
 class Deferred:
     """An object of a module that is imported when the object is called or asked for.
 
-    Parameters
-    ----------
-    home : str
-        ``package.module:Name``.
+    `home`: ``package.module:Name``.
 
     Examples
     --------
@@ -57,10 +54,7 @@ class DeferredModule:
 
     Annotations name classes of a package that most processes do not need, and can be evaluated all the same.
 
-    Parameters
-    ----------
-    name : str
-        Name of the module, with its packages.
+    `name`: name of the module, with its packages.
     """
 
     def __init__(self, name: str) -> None:
@@ -73,12 +67,7 @@ class DeferredModule:
 def deferred_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package whose names are loaded when they are first used.
 
-    Parameters
-    ----------
-    module : str
-        ``__name__`` of the package.
-    homes : mapping of str to str
-        Module that defines each name, below the package.
+    `module`: ``__name__`` of the package. `homes`: module that defines each name, below the package.
     """
 
     def get(name: str) -> Any:

@@ -97,6 +97,9 @@ class Plotted:
     def plot(self, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
         """Draw the value on axes of matplotlib: `workbench.report.plots.plot_value` lists kinds and options.
 
+        Raises MissingExtraError: matplotlib is not installed: ``pip install "topology-workbench[plot]"``;
+        UnknownNameError: no such kind or option.
+
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
@@ -105,17 +108,6 @@ class Plotted:
             None: the usual one of the value's class.
         **options
             As the kind has them, such as ``metric`` of a comparison.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        MissingExtraError
-            matplotlib is not installed: ``pip install "topology-workbench[plot]"``.
-        UnknownNameError
-            No such kind or option.
         """
         return handed_in("plot")(self, ax, kind, **options)
 

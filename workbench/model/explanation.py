@@ -69,11 +69,8 @@ class Recorder:
 
     A policy gets a recorder only if the caller wants an explanation of the decision.
 
-    Attributes
-    ----------
-    ties_only : bool
-        Only the HyperNodes that were kept are collected, as `Explanation.tied_hypernodes` needs them. A policy need not
-        put anything else into words; what it tells nevertheless is dropped.
+    `ties_only`: only the HyperNodes that were kept are collected, as `Explanation.tied_hypernodes` needs them. A policy
+    need not put anything else into words; what it tells nevertheless is dropped.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -102,17 +99,15 @@ class Recorder:
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         """Record that the policy considered a node for the gang.
 
+        `why`, `**parts`: as in `domain`.
+
         Parameters
         ----------
         name : str
         kept : bool
             Whether the policy kept the node, that is did not rule it out.
-        why : str
-            The reason, for the user.
         score : float, optional
             Score of the node; None if it was not scored.
-        **parts : float
-            Parts of the score by name.
         """
         if not self.ties_only:
             self.candidates.append(Candidate("node", name, None, kept, why, score, parts))

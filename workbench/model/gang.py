@@ -20,13 +20,12 @@ from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.extras import EMPTY_EXTRAS, Extra, VolcanoMemory, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU
-from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
 from workbench.model.pod_rules import NO_RULES, PodRules
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
-from workbench.model.value import Value
+from workbench.model.value import Value, kept
 
 __all__ = [
     "ANY_NODE",
@@ -79,6 +78,9 @@ class TopologyConstraint:
 class Role(Value):
     """Pending pods of one kind in a gang: those of a task of a Volcano Job, or the replicas of a Deployment.
 
+    Raises InputError: `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or
+    together with whole GPUs.
+
     Attributes
     ----------
     count : int
@@ -117,12 +119,6 @@ class Role(Value):
         Whole GPUs of one pod.
     best_effort : bool
         No request at all: never handled by allocate, triggers no topology logic.
-
-    Raises
-    ------
-    InputError
-        `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or together with
-        whole GPUs.
 
     Examples
     --------
@@ -239,12 +235,8 @@ class SubGroup:
 class MemberJob:
     """One Job of a HyperJob.
 
-    Attributes
-    ----------
-    gang : Gang, optional
-        Pending pods of the Job, as its own gang; None: none is pending, so the Job has started or ended.
-    record : str
-        HyperNode that holds the Job according to its PodGroup; empty: unknown.
+    `gang`: pending pods of the Job, as its own gang; None: none is pending, so the Job has started or ended. `record`:
+    HyperNode that holds the Job according to its PodGroup; empty: unknown.
     """
 
     name: str
@@ -255,12 +247,7 @@ class MemberJob:
 def needed_of_jobs(jobs: Sequence[Gang], needed: int) -> tuple[int, dict[str, int] | None]:
     """Pods and minResources that a HyperJob needs to start: those of its smallest waiting Jobs.
 
-    Parameters
-    ----------
-    jobs : sequence of Gang
-        The Jobs with pending pods.
-    needed : int
-        How many of them must start.
+    `jobs`: the Jobs with pending pods. `needed`: how many of them must start.
 
     Returns
     -------
@@ -300,6 +287,8 @@ class PodRef:
 @dataclass(frozen=True, eq=False, repr=False)
 class Gang(Value, Displayed):
     """Pods that are placed together or not at all, such as those of a Volcano Job.
+
+    Raises InputError: `order` does not name each pod once, or there are `sub_groups` without `sub_grouped`.
 
     Attributes
     ----------
@@ -356,17 +345,15 @@ class Gang(Value, Displayed):
     assumes : bool
         Whether scores assume cpu or memory of some pending pod beyond its request.
 
-    Raises
-    ------
-    InputError
-        `order` does not name each pod once, or there are `sub_groups` without `sub_grouped`.
-
     Examples
     --------
     >>> import workbench as wb
     >>> wb.gang("mine", pods=4, gpus=8, tier=2).constraint
     TopologyConstraint(mode='hard', highest_tier=2, highest_tier_name=None)
     """
+
+    # Fields first; then arrays with an entry per pod (`role_start`, `role_of_pod`, `rows_for`, …), made once; then
+    # names of pods and pods as objects, made when they are asked for.
 
     namespace: str
     name: str
@@ -493,10 +480,7 @@ class Gang(Value, Displayed):
     def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
         """Requests of one pod of each role, as an array with the given resource columns.
 
-        Parameters
-        ----------
-        columns : tuple of str
-            Resource names, the columns of a snapshot (`ClusterSnapshot.resources`).
+        `columns`: resource names, the columns of a snapshot (`ClusterSnapshot.resources`).
 
         Returns
         -------

@@ -59,6 +59,8 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
 
     Raises InputError: the annotation cannot be read, or a container's GPU is not among the visible ones.
 
+    Empty for a container without GPUs of its own.
+
     Parameters
     ----------
     annotation : str
@@ -68,11 +70,6 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     device_ids : {"position", "host"}
         What CUDA_VISIBLE_DEVICES counts: positions among the GPUs that the container sees (a container that sees four
         GPUs numbers them 0 to 3), or the host's numbers as the document prints them.
-
-    Returns
-    -------
-    dict of str to str
-        Empty for a container without GPUs of its own.
 
     Notes
     -----
@@ -105,17 +102,8 @@ _NPU = re.compile(r"(?:NPU|Phy-ID)\d+")
 def chosen_environment(gpus: Sequence[int], labels: Sequence[str] = ()) -> dict[str, str]:
     """Variables that give a program some GPUs of a machine.
 
-    Parameters
-    ----------
-    gpus : sequence of int
-        Positions in the machine's matrix, which are the numbers that `nvidia-smi` prints.
-    labels : sequence of str
-        Names of the machine's GPUs: Ascend NPUs have a variable of their own.
-
-    Returns
-    -------
-    dict of str to str
-        Empty without GPUs.
+    `gpus`: positions in the machine's matrix, which are the numbers that `nvidia-smi` prints. `labels`: names of the
+    machine's GPUs: Ascend NPUs have a variable of their own. Empty without GPUs.
 
     Notes
     -----

@@ -24,12 +24,8 @@ class PlannedPod:
 class GpuPlan:
     """Nodes and GPUs reserved for the pods of one GPU group; until the plan expires, other groups cannot use the GPUs.
 
-    Attributes
-    ----------
-    pods : tuple of PlannedPod
-        Pods of the plan that are not bound yet.
-    made_at : str
-        ISO 8601 time; empty: unknown, and the plan then never expires.
+    `pods`: pods of the plan that are not bound yet. `made_at`: ISO 8601 time; empty: unknown, and the plan then never
+    expires.
 
     Notes
     -----

@@ -86,12 +86,8 @@ class TieOrder:
     def best(self, masks: Iterable[int], left_over: Callable[[int], tuple[float, float]]) -> int:
         """The first of some sets with the same objective.
 
-        Parameters
-        ----------
-        masks : iterable of int
-            Masks of sets of one size.
-        left_over : callable
-            Objective of the best set of that size that a set leaves for the next request.
+        `masks`: masks of sets of one size. `left_over`: objective of the best set of that size that a set leaves for
+        the next request.
 
         Notes
         -----

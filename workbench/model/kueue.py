@@ -69,12 +69,8 @@ class PreferredTerm:
 class TopologyAssignment:
     """Where the pods of one pod set go (topologyAssignment).
 
-    Attributes
-    ----------
-    levels : tuple of str
-        The level ``kubernetes.io/hostname`` alone if it is the lowest of the topology, else all levels.
-    domains : tuple of (tuple of str, int)
-        The values of a domain at these levels and its number of pods, sorted by values.
+    `levels`: the level ``kubernetes.io/hostname`` alone if it is the lowest of the topology, else all levels.
+    `domains`: the values of a domain at these levels and its number of pods, sorted by values.
     """
 
     levels: tuple[str, ...]

@@ -1,8 +1,11 @@
-"""Names of Kueue's annotations and labels on pods."""
+"""Names that Kueue knows: its annotations and labels on pods, and the levels of a topology."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from workbench.model.labels import HOSTNAME_LABEL
+from workbench.model.topology import Topology
 
 __all__ = [
     "CONSTRAINTS",
@@ -19,6 +22,7 @@ __all__ = [
     "UNCONSTRAINED",
     "WORKLOAD",
     "is_placed_by_topology",
+    "level_names",
 ]
 
 _PREFIX = "kueue.x-k8s.io/"
@@ -50,3 +54,16 @@ _PLACED = (REQUIRED, PREFERRED, SLICE_REQUIRED, CONSTRAINTS, UNCONSTRAINED)
 def is_placed_by_topology(annotations: Mapping[str, str]) -> bool:
     """Whether a pod with these annotations is one of those that Kueue places by topology."""
     return any(name in annotations for name in _PLACED)
+
+
+def level_names(topology: Topology, tiers: Sequence[int]) -> list[str]:
+    """Name of each tier as a level: the one that its HyperNodes share, else ``tier-2``; no name twice.
+
+    `tiers`: widest first.
+    """
+    found: list[str] = []
+    for tier in tiers:
+        names = {topology.tier_names[domain] for domain in topology.domains_at(tier)}
+        name = names.pop() if len(names) == 1 else ""
+        found.append(name if name and name not in (*found, HOSTNAME_LABEL) else f"tier-{tier}")
+    return found

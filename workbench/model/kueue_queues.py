@@ -23,12 +23,8 @@ __all__ = [
 class Quota:
     """Quota of one resource in one flavor, in base units.
 
-    Attributes
-    ----------
-    borrowing_limit : int, optional
-        Most that may be borrowed from the cohort; None: no limit.
-    lending_limit : int, optional
-        Most of the nominal quota that others may borrow; None: all of it.
+    `borrowing_limit`: most that may be borrowed from the cohort; None: no limit. `lending_limit`: most of the nominal
+    quota that others may borrow; None: all of it.
     """
 
     nominal: int

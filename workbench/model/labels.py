@@ -118,12 +118,8 @@ class Toleration:
 class NodeFilter:
     """Which nodes a pod accepts by its nodeSelector, required node affinity and tolerations.
 
-    Parameters
-    ----------
-    required : tuple of Requirement
-        Conditions that must all hold (nodeSelector).
-    any_of : tuple of tuple of Requirement
-        Required node affinity terms: all conditions of at least one inner tuple must hold; empty: no condition.
+    `required`: conditions that must all hold (nodeSelector). `any_of`: required node affinity terms: all conditions of
+    at least one inner tuple must hold; empty: no condition.
     """
 
     required: tuple[Requirement, ...] = ()
@@ -139,7 +135,6 @@ class NodeLabels(Value):
     ----------
     columns : mapping of str to (ndarray of shape (n,), int32; tuple of str)
         Per label key: for each node the position of its value in the tuple, -1 where the node lacks the key.
-    n_nodes : int
     """
 
     columns: Mapping[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
@@ -170,12 +165,7 @@ class NodeLabels(Value):
     def with_rows(self, changed: Iterable[int], row: Callable[[int], Mapping[str, str]]) -> NodeLabels:
         """A copy in which the labels of some nodes are replaced, equal to what `from_rows` builds from all new labels.
 
-        Parameters
-        ----------
-        changed : iterable of int
-            Indices of the nodes whose labels changed.
-        row : callable
-            Returns the new labels of a node, given its index.
+        `changed`: indices of the nodes whose labels changed. `row`: returns the new labels of a node, given its index.
         """
         columns = dict(self.columns)
         names = columns.pop(NODE_NAME_FIELD)

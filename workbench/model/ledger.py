@@ -76,11 +76,8 @@ class Ledger(Working):
     One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, whose cost depends on
     what changed in between, not on the size of the cluster.
 
-    Parameters
-    ----------
-    snapshot : ClusterFacts
-        The cluster at the start of the session; it is not changed. HyperNodes in `ClusterFacts.exclusive` have no
-        accelerator left in the ledger.
+    `snapshot`: the cluster at the start of the session; it is not changed. HyperNodes in `ClusterFacts.exclusive` have
+    no accelerator left in the ledger.
 
     Attributes
     ----------
@@ -102,6 +99,11 @@ class Ledger(Working):
     exclusive : mapping of str to str
         HyperNode that each Job of a HyperJob holds alone, as `ClusterSnapshot.exclusive`; a `Stream` replaces it.
     """
+
+    # Three kinds of state:
+    #   amounts      idle, used, free GPUs and their shares, copied from the snapshot before the first change
+    #   the log      of `take`, `give_back` and the like: for `checkpoint`, `rollback` and `since`; `commit` forgets it
+    #   derived      sums of domains, free GPUs, counts of pods: made when asked for, then kept up to date or dropped
 
     def __init__(self, snapshot: ClusterFacts) -> None:
         self.snapshot = snapshot
@@ -179,11 +181,9 @@ class Ledger(Working):
     def after_terminations(self, *, gone: bool) -> Ledger:
         """A copy of the ledger as it will be after the terminating pods are gone.
 
-        Parameters
-        ----------
-        gone : bool
-            True: resources and GPUs of terminating pods count as idle, except those promised to other pods. False: idle
-            and GPUs are as they are now. `used` stays as it is now in either case, so that `check` fails on the copy.
+        `gone`, if True: resources and GPUs of terminating pods count as idle, except those promised to other pods.
+        False: idle and GPUs are as they are now. `used` stays as it is now in either case, so that `check` fails on the
+        copy.
         """
         other = self.copy()
         other.snapshot = self.snapshot.after_endings
@@ -507,12 +507,8 @@ class Ledger(Working):
         Counts every requested resource, pod slots and free GPUs, and gives 0 for nodes that the pods' selector,
         affinity or tolerations exclude. Pods of other roles of the gang compete for the same room.
 
-        Parameters
-        ----------
-        role : Role
-            One of ``gang.roles``. Parts of GPUs (`Role.gpu_milli`) are not counted.
-        at_most : int, optional
-            Larger counts are given as this number; None: no limit, so that a pod without requests fits 2**31 - 1 times.
+        `role`: one of ``gang.roles``. Parts of GPUs (`Role.gpu_milli`) are not counted. `at_most`: larger counts are
+        given as this number; None: no limit, so that a pod without requests fits 2**31 - 1 times.
         """
         snapshot = self.snapshot
         rows, missing = request_rows(snapshot.resources, [role.requests])

@@ -18,11 +18,7 @@ def name_list(names: Sequence[str], most: int = 3) -> str:
 
     Three or more consecutive names become one range, which counts as one entry of the list.
 
-    Parameters
-    ----------
-    names : sequence of str
-    most : int
-        Names and ranges that are listed at most.
+    `most`: names and ranges that are listed at most.
 
     Examples
     --------

@@ -36,6 +36,8 @@ def gang(
 ) -> Gang:
     """Make a gang of equal pods, of the role ``worker``.
 
+    Raises InputError: a number out of range, an unknown mode, or pods that request nothing.
+
     Parameters
     ----------
     name : str
@@ -60,11 +62,6 @@ def gang(
         Jobs of higher priority come first.
     gpu_resource : str
         Name of the resource that counts GPUs.
-
-    Raises
-    ------
-    InputError
-        A number out of range, an unknown mode, or pods that request nothing.
 
     Examples
     --------

@@ -34,6 +34,9 @@ def depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Lo
     Each node gets the path of HyperNodes that hold it, largest first (equal sets by name); nodes are sorted by path,
     then name.
 
+    Returns the node order, and whether any two HyperNodes are nested or disjoint; if not, the order is that of the
+    names.
+
     Parameters
     ----------
     node_names : sequence of str
@@ -42,11 +45,6 @@ def depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Lo
         Pairs of a HyperNode and a node that it holds, sorted.
     sizes : ndarray of shape (d,), int64
         Number of nodes of each HyperNode.
-
-    Returns
-    -------
-    list of int, bool
-        The node order, and whether any two HyperNodes are nested or disjoint; if not, the order is that of the names.
     """
     n, d = len(node_names), len(sizes)
     by_name = _byte_order(node_names)

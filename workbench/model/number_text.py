@@ -59,12 +59,7 @@ def number_text(value: object, digits: int = 4) -> str:
 class TimeUnit(NamedTuple):
     """A unit of time.
 
-    Attributes
-    ----------
-    symbol, plural : str
-        As beside a number, and as on an axis: ``h`` and ``hours``.
-    seconds : float
-        Length of the unit.
+    `symbol`, `plural`: as beside a number, and as on an axis: ``h`` and ``hours``. `seconds`: length of the unit.
     """
 
     symbol: str
@@ -91,12 +86,8 @@ def time_unit(longest_s: float) -> TimeUnit:
 def duration_text(seconds: float | None, unit: TimeUnit | None = None) -> str:
     """A duration, or a difference of two; a dash for None and NaN.
 
-    Parameters
-    ----------
-    seconds : float, optional
-    unit : TimeUnit, optional
-        Unit of a column, whose heading names it: the text is the number alone, with two decimals, or two significant
-        digits below a tenth. None: four significant digits and the unit that suits this duration: ``29.23 h``.
+    `unit`: unit of a column, whose heading names it: the text is the number alone, with two decimals, or two
+    significant digits below a tenth. None: four significant digits and the unit that suits this duration: ``29.23 h``.
     """
     if seconds is None or seconds != seconds:
         return "–"
@@ -134,15 +125,8 @@ _MOST_DIGITS = 18
 def whole_number(text: str) -> int | None:
     """The value of a text that consists of ASCII digits only; None for any other text.
 
-    Parameters
-    ----------
-    text : str
-        Leading zeros count as digits.
-
-    Returns
-    -------
-    int or None
-        None: another text (a sign, a blank, another script's digits, nothing), or more than 18 digits.
+    `text`: leading zeros count as digits. Returns None: another text (a sign, a blank, another script's digits,
+    nothing), or more than 18 digits.
     """
     return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit() else None
 
@@ -150,16 +134,7 @@ def whole_number(text: str) -> int | None:
 def number_range(text: str, most: int) -> range | None:
     """The whole numbers from A up to B of a text ``A-B``, or the one of a text ``A``.
 
-    Parameters
-    ----------
-    text : str
-    most : int
-        Most numbers allowed.
-
-    Returns
-    -------
-    range or None
-        None: another text, B below A, or more than `most` numbers.
+    `most`: most numbers allowed. Returns None: another text, B below A, or more than `most` numbers.
     """
     first, dash, last = text.partition("-")
     low = whole_number(first)

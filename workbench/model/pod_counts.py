@@ -30,12 +30,8 @@ _MOST_COUNTS = 256
 class PodKind:
     """What the rules of other pods read of a pod that has a node.
 
-    Attributes
-    ----------
-    labels : tuple of (str, str)
-        In byte order of the keys.
-    rules : PodRules
-        Its own terms about other pods, complete (`PodRules.resolved`); nothing else.
+    `labels`: in byte order of the keys. `rules`: its own terms about other pods, complete (`PodRules.resolved`);
+    nothing else.
     """
 
     namespace: str
@@ -51,8 +47,6 @@ class PodKind:
 
         Parameters
         ----------
-        namespace : str
-        labels : mapping of str to str
         rules : PodRules
             As written.
         terminating : bool
@@ -70,10 +64,7 @@ class PodKind:
 class Count:
     """Pods that are counted together: those that all of some selectors select.
 
-    Attributes
-    ----------
-    terminating : bool
-        Whether terminating pods are counted, too.
+    `terminating`: whether terminating pods are counted, too.
     """
 
     selectors: tuple[PodSelector, ...]
@@ -83,11 +74,7 @@ class Count:
 class PodCounts(Working):
     """Numbers of pods of each kind on the nodes of a cluster, kept up to date while pods come and go.
 
-    Parameters
-    ----------
-    n_nodes : int
-    namespaces : mapping of str to mapping of str to str, optional
-        Labels of each namespace; a missing one has the label with its name only.
+    `namespaces`: labels of each namespace; a missing one has the label with its name only.
     """
 
     def __init__(self, n_nodes: int, namespaces: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -111,7 +98,6 @@ class PodCounts(Working):
 
         Parameters
         ----------
-        nodes : iterable of int
         sign : {1, -1}
         """
         counts = self._kinds.get(kind)

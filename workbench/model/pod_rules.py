@@ -33,16 +33,7 @@ class PodSelector:
     namespace_labels: tuple[Requirement, ...] | None = None
 
     def selects(self, labels: Mapping[str, str], namespace: str, namespace_labels: Mapping[str, str]) -> bool:
-        """Whether a pod with these labels in this namespace, which has labels of its own, is selected.
-
-        Parameters
-        ----------
-        labels : mapping of str to str
-            Labels of the pod.
-        namespace : str
-        namespace_labels : mapping of str to str
-            Labels of the namespace.
-        """
+        """Whether a pod with these labels in this namespace, which has labels of its own, is selected."""
         if self.labels is None or not all(one.holds(labels) for one in self.labels):
             return False
         if namespace in self.namespaces:
@@ -136,10 +127,7 @@ class NodePreference:
 class PodRules:
     """What a pod asks of its node beside room, labels and taints, as written in its spec.
 
-    Attributes
-    ----------
-    affinity, anti_affinity : tuple of PodAffinityTerm
-        Required terms.
+    `affinity`, `anti_affinity`: required terms.
     """
 
     preferred_nodes: tuple[NodePreference, ...] = ()

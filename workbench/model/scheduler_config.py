@@ -56,12 +56,8 @@ _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 class PluginOption:
     """One plugin of a tier in ``volcano-scheduler.conf``.
 
-    Attributes
-    ----------
-    switches : mapping of str to bool
-        Switches written in the configuration, by the names of `SWITCHES`.
-    arguments : mapping of str to object
-        Arguments as written: numbers, texts, truth values.
+    `switches`: switches written in the configuration, by the names of `SWITCHES`. `arguments`: arguments as written:
+    numbers, texts, truth values.
     """
 
     name: str
@@ -75,6 +71,11 @@ class PluginOption:
         """
         value = self.arguments.get(key)
         return value if type(value) is int else default
+
+    def weight(self, key: str) -> int:
+        """The plugin's argument `key` as a weight: a whole number from 0 on; 1 for anything else, as in Volcano."""
+        value = self.integer(key, 1)
+        return 1 if value < 0 else value
 
     def number(self, key: str, default: float) -> float:
         """The plugin's argument `key` as a number; `default` if it is missing or no number, as in Volcano."""

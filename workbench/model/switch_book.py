@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.kernels.switches import CLASSIFIED, CROSSING, HOLDS, SUMS, UNHEALTHY, VOTES_UNHEALTHY, add_jobs
 from workbench.model.arrays import Ints, Longs, Mask
 from workbench.model.running_pod import RunningPod
 from workbench.model.switches import IS_HEALTHY, SwitchStates, SwitchTable, mark_of
@@ -23,7 +23,7 @@ __all__ = ["JobPods", "RunningPods", "SwitchBook"]
 
 Bytes = npt.NDArray[np.int8]
 
-#: Rows of the sums that say what state a switch has (`SwitchStates.said`).
+#: Rows of the sums that say what state a switch has (`SwitchStates.of_votes`).
 _VOTES = UNHEALTHY + 1
 #: Phases of a PodGroup whose pods say something about switches; empty: there is no PodGroup. A job that is rescheduled
 #: after a fault is Inqueue while its other pods run; the plugin's code leaves it out, against the document.
@@ -42,8 +42,8 @@ class JobPods(Value):
         The job's label tor-affinity.
     node : ndarray of shape (p,), int32
         Index of each pod's node; -1 for a node that is not in the snapshot.
-    says : ndarray of shape (p,), int8
-        Annotation isSharedTor of each pod, 0 where missing or garbled; plus `SAYS_UNHEALTHY` for isHealthy "1"; plus
+    vote : ndarray of shape (p,), int8
+        Annotation isSharedTor of each pod, 0 where missing or garbled; plus `VOTES_UNHEALTHY` for isHealthy "1"; plus
         `HOLDS` if the pod requests resources and its job uses switch affinity, so that no other such pod may use its
         node.
     phase : str
@@ -52,17 +52,17 @@ class JobPods(Value):
 
     label: str
     node: Ints
-    says: Bytes
+    vote: Bytes
     phase: str = ""
 
     def only(self, chosen: npt.NDArray[np.intp]) -> JobPods:
         """The job's pods at the indices `chosen`, as a new object."""
-        return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
+        return JobPods(self.label, self.node[chosen], self.vote[chosen], self.phase)
 
     def with_pods(self, other: JobPods) -> JobPods:
         """The pods of this object and of `other`, both of the same job, as a new object."""
-        node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
-        return JobPods(self.label, node, says, self.phase)
+        node, vote = np.concatenate([self.node, other.node]), np.concatenate([self.vote, other.vote])
+        return JobPods(self.label, node, vote, self.phase)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class RunningPods(Value):
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
         In which counters of `workbench.kernels.switches.add_jobs` each job is counted.
-    node, says
+    node, vote
         As in `JobPods`.
     """
 
@@ -89,7 +89,7 @@ class RunningPods(Value):
     start: Longs
     counts: Mask
     node: Ints
-    says: Bytes
+    vote: Bytes
 
     @cached_property
     def number(self) -> Mapping[str, int]:
@@ -102,7 +102,7 @@ class RunningPods(Value):
         if number is None:
             return None
         mine = slice(self.start[number], self.start[number + 1])
-        return JobPods(self.labels[number], self.node[mine], self.says[mine], self.phases[number])
+        return JobPods(self.labels[number], self.node[mine], self.vote[mine], self.phases[number])
 
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
@@ -119,13 +119,13 @@ class RunningPods(Value):
                 job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [], [])
             elif job[1] == "Pending" and pod.group_phase != "Pending":
                 job = jobs[pod.gang] = (job[0], pod.group_phase, job[2], job[3])
-            says = mark_of(pod.annotations)
+            vote = mark_of(pod.annotations)
             if pod.annotations.get(IS_HEALTHY) == "1":
-                says |= SAYS_UNHEALTHY
+                vote |= VOTES_UNHEALTHY
             if pod.requests and pod.job_class not in ("", "null"):
-                says |= HOLDS
+                vote |= HOLDS
             job[2].append(pod.node)
-            job[3].append(says)
+            job[3].append(vote)
         found = list(jobs.values())
         return cls(
             keys=tuple(jobs),
@@ -134,7 +134,7 @@ class RunningPods(Value):
             start=np.cumsum([0, *(len(nodes) for _, _, nodes, _ in found)]),
             counts=np.concatenate([_NOTHING, *(_counts(label, phase) for label, phase, _, _ in found)]),
             node=np.array([node for _, _, nodes, _ in found for node in nodes], dtype=np.int32),
-            says=np.array([each for _, _, _, says in found for each in says], dtype=np.int8),
+            vote=np.array([each for _, _, _, vote in found for each in vote], dtype=np.int8),
         )
 
 
@@ -156,10 +156,7 @@ def _counts(label: str, phase: str) -> Mask:
 class SwitchBook(Working):
     """Number of running pods and jobs that vote for each state of each leaf switch, during one scheduling session.
 
-    Parameters
-    ----------
-    running : RunningPods
-        Running pods from which the votes are counted at once; not kept.
+    `running`: running pods from which the votes are counted at once; not kept.
 
     Attributes
     ----------
@@ -192,12 +189,12 @@ class SwitchBook(Working):
         """For each leaf switch, the number of running jobs under it whose switch-affinity class is not "common": int64
         (s,).
         """
-        jobs: Longs = self.sums[UNCOMMON]
+        jobs: Longs = self.sums[CLASSIFIED]
         return jobs
 
     def states(self) -> SwitchStates:
         """State of each leaf switch: its preset state combined with the votes of the running pods."""
-        return SwitchStates.said(self.sums[:_VOTES])
+        return SwitchStates.of_votes(self.sums[:_VOTES])
 
     def job(self, key: str) -> JobPods | None:
         """The recorded pods of the job `key` (``namespace/name``); None if none are recorded."""
@@ -206,10 +203,7 @@ class SwitchBook(Working):
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
         """Replace the recorded pods of the job `key` (``namespace/name``); `pods` is None if the job has ended.
 
-        Returns
-        -------
-        JobPods or None
-            The pods recorded before; setting them again undoes the change.
+        Returns the pods recorded before; setting them again undoes the change.
         """
         before = self.job(key)
         for sign, some in ((-1, before), (1, pods)):
@@ -220,4 +214,4 @@ class SwitchBook(Working):
         return before
 
     def _add(self, sign: int, start: Longs, counts: Mask, pods: JobPods | RunningPods) -> None:
-        add_jobs(sign, start, counts, pods.node, pods.says, self.table.node_switch, self.holders, self.sums)
+        add_jobs(sign, start, counts, pods.node, pods.vote, self.table.node_switch, self.holders, self.sums)

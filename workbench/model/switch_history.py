@@ -42,10 +42,7 @@ class Moment:
 class SwitchHistory(Displayed):
     """Jobs and switch states after each step of a timeline; the first entry is the initial state.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Switches in configuration order.
+    `names`: switches in configuration order.
     """
 
     names: tuple[str, ...]

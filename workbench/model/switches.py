@@ -107,7 +107,7 @@ class SwitchStates(Value):
         )
 
     @classmethod
-    def said(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
+    def of_votes(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
         """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
 
         Parameters
@@ -119,7 +119,7 @@ class SwitchStates(Value):
 
     def votes(self) -> npt.NDArray[np.int64]:
         """The states as votes, one per switch: int64 of shape (4, s), rows idle, shared, exclusive, unhealthy as in
-        `said`.
+        `of_votes`.
         """
         found = np.zeros((4, len(self)), dtype=np.int64)
         found[self.state, np.arange(len(self))] = 1
@@ -127,8 +127,8 @@ class SwitchStates(Value):
         return found
 
     def combined_with(self, other: SwitchStates) -> SwitchStates:
-        """Combine these states with those of `other`, each counting as one vote per switch (see `said`)."""
-        return SwitchStates.said(self.votes() + other.votes())
+        """Combine these states with those of `other`, each counting as one vote per switch (see `of_votes`)."""
+        return SwitchStates.of_votes(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
         """State of one switch in words: ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
@@ -271,15 +271,8 @@ def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = No
 
     Switches, and the nodes under each, are sorted by name. The name of a HyperNode also serves as the switch's address.
 
-    Parameters
-    ----------
-    nodes_per_switch : int, optional
-        None: as many as the largest switch has.
-
-    Returns
-    -------
-    SwitchTable or None
-        None where there is no tier-1 HyperNode with a node, or one node is under two of them.
+    `nodes_per_switch`, if None: as many as the largest switch has. Returns None where there is no tier-1 HyperNode with
+    a node, or one node is under two of them.
     """
     leaves = [int(d) for d in topology.domains_at(1) if len(topology.nodes_of(int(d)))]
     leaves.sort(key=lambda d: topology.domain_name(d).encode())

@@ -124,6 +124,12 @@ class Topology(Value, Displayed, Tabular):
     's4'
     """
 
+    # Nodes and domains are indices. After the fields:
+    #   names ↔ indices    node, domain, has_…, domain_name, place_name
+    #   domains            tiers, children, spans and preorder; the nodes of each; sums over them
+    #   nodes              the leaf of each, or all leaves where they overlap
+    #   pairs and sets     lca, inside, smallest_around
+
     node_names: tuple[str, ...]
     domain_names: tuple[str, ...]
     tier_names: tuple[str, ...]

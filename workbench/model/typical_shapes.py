@@ -89,10 +89,7 @@ class TypicalShapes(Value):
     def frequencies(self, share: float) -> list[tuple[TypicalShape, float]]:
         """The most frequent shapes that together make up `share` of the pods, and their frequencies among these.
 
-        Parameters
-        ----------
-        share : float
-            Above 0, at most 1. The shape that crosses it is included.
+        `share`: above 0, at most 1. The shape that crosses it is included.
 
         Returns
         -------

@@ -8,15 +8,16 @@ refer to arrays that a copy replaces.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Value", "Working"]
+__all__ = ["Value", "Working", "kept"]
 
 #: Entries of a container beyond which its size alone goes into a hash.
 _FEW = 16
@@ -146,3 +147,24 @@ def _arrays(value: Any) -> Iterator[npt.NDArray[Any]]:
         for each in value:
             if not isinstance(each, (str, int)):
                 yield from _arrays(each)
+
+
+T = TypeVar("T")
+
+
+class kept(cached_property[T]):
+    """`functools.cached_property` without the lock that it takes before Python 3.12.
+
+    The lock takes longer than most of what is computed. Without it, two threads may compute a value both.
+    """
+
+    if sys.version_info < (3, 12):
+
+        def __get__(self, instance: object, owner: type | None = None) -> T:  # type: ignore[override]
+            """The value of an object, which is written into the object and read there from then on."""
+            if instance is None:
+                return self  # type: ignore[return-value]
+            assert self.attrname is not None
+            found: T = self.func(instance)
+            instance.__dict__[self.attrname] = found
+            return found

@@ -44,13 +44,7 @@ class JobSpec:
 
 @dataclass(frozen=True)
 class BatchJob(TopOwner):
-    """A Job of Kubernetes as read from a manifest.
-
-    Attributes
-    ----------
-    succeeded : int
-        Pods that have succeeded according to its status.
-    """
+    """A Job of Kubernetes as read from a manifest. `succeeded`: pods that have succeeded according to its status."""
 
     spec: JobSpec
     succeeded: int
@@ -68,7 +62,6 @@ def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> J
 
     Parameters
     ----------
-    spec : mapping
     where : str
         Path of `spec`.
     notes : list of Notice

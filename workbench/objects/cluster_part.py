@@ -18,12 +18,7 @@ class ClusterPart(ABC):
     A kind is read once it has a row in `workbench.objects.kinds`, under ``cluster_parts``; the snapshot then has the
     extra to which its objects add up.
 
-    Attributes
-    ----------
-    kind : str
-        Name of the kind.
-    adds_to : type of Extra
-        Class of the extra.
+    `kind`: name of the kind.
     """
 
     metadata: Metadata

@@ -107,10 +107,7 @@ _REVISION_LABEL = "controller-revision-hash"
 class ReplicaOwner:
     """A ReplicaSet or StatefulSet as read from a manifest.
 
-    Attributes
-    ----------
-    revision : str, optional
-        The newest revision of a StatefulSet (status.updateRevision); None for a ReplicaSet.
+    `revision`: the newest revision of a StatefulSet (status.updateRevision); None for a ReplicaSet.
     """
 
     metadata: Metadata

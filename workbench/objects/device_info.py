@@ -43,15 +43,7 @@ NpuNames = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """The ConfigMap ``mindx-dl-deviceinfo-NODE``: the faulty NPUs of one node.
-
-    Attributes
-    ----------
-    name : str
-        Name of the node.
-    names : mapping of str to tuple of str
-        As `npu_names` returns them.
-    """
+    """The ConfigMap ``mindx-dl-deviceinfo-NODE``: the faulty NPUs of one node. `names`: as `npu_names` returns them."""
 
     name: str
     names: NpuNames
@@ -60,12 +52,8 @@ class DeviceInfo:
 class FaultyNpus(NamedTuple):
     """Numbers of the faulty NPUs of one node.
 
-    Attributes
-    ----------
-    network_unhealthy : frozenset of int
-        NPUs that cannot reach other nodes; an NPU that is unhealthy itself is in the other set only.
-    unknown : int
-        Names that no NPU of the node has, such as those of virtual NPUs.
+    `network_unhealthy`: NPUs that cannot reach other nodes; an NPU that is unhealthy itself is in the other set only.
+    `unknown`: names that no NPU of the node has, such as those of virtual NPUs.
     """
 
     unhealthy: frozenset[int]
@@ -81,11 +69,8 @@ def lists_faulty_npus(key: str) -> bool:
 def npu_names(texts: Mapping[str, str]) -> NpuNames:
     """Read which NPUs are listed as faulty, by key.
 
-    Parameters
-    ----------
-    texts : mapping of str to str
-        Annotations of a Node, or the DeviceList of its ConfigMap. Other keys than those of `lists_faulty_npus` are left
-        out; the values are names separated by commas.
+    `texts`: annotations of a Node, or the DeviceList of its ConfigMap. Other keys than those of `lists_faulty_npus` are
+    left out; the values are names separated by commas.
     """
     return {
         key: tuple(name for part in text.split(",") if (name := part.strip()))

@@ -16,6 +16,7 @@ from workbench.errors import InputError
 __all__ = [
     "MOST_PODS",
     "child",
+    "copied",
     "get_bool",
     "get_count",
     "get_int",
@@ -23,6 +24,7 @@ __all__ = [
     "get_map",
     "get_maps",
     "get_text",
+    "get_text_list",
     "get_texts",
     "path_steps",
     "shown",
@@ -46,6 +48,13 @@ _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a numb
 def child(where: str, key: str) -> str:
     """The path of field `key` inside the mapping at path `where`; `where` is empty for the object itself."""
     return f"{where}.{key}" if where else key
+
+
+def copied(value: Any) -> Any:
+    """A copy of a manifest, or of a part of one: its mappings and lists are new, the other values are shared."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 def path_steps(path: str) -> tuple[str | int, ...]:
@@ -106,14 +115,7 @@ def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     """Read a field that must be a list; returns an empty one if the field is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     value = data.get(key)
     if value is None:
@@ -123,17 +125,21 @@ def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     return value
 
 
+def get_text_list(data: Mapping[str, Any], key: str, where: str) -> list[str]:
+    """Read a field that must be a list of strings; returns an empty list if it is absent.
+
+    `data`, `key`, `where`: as in `get_map`.
+    """
+    values = get_list(data, key, where)
+    if any(type(value) is not str for value in values):
+        raise wrong(child(where, key), values, "a list of text")
+    return values
+
+
 def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read a field that must be a list of mappings; yields the path and the value of each item.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     field = child(where, key)
     for i, item in enumerate(get_list(data, key, where)):
@@ -146,14 +152,10 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
 def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -> str:
     """Read a field that must be a string; a number raises InputError, as in the Kubernetes API.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : str
         Value where absent.
     """
@@ -170,14 +172,7 @@ def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
 
     A boolean raises InputError.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     value = data.get(key)
     if value is None:
@@ -192,14 +187,10 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
     More than a million raises InputError, negative numbers are left to admission.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : int
         Value where absent.
     """
@@ -212,14 +203,10 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
     """Read a field that must be a boolean; a string such as "yes" raises InputError.
 
+    `data`, `key`, `where`: as in `get_map`.
+
     Parameters
     ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
     default : bool
         Value where absent.
     """
@@ -234,14 +221,7 @@ def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = Fals
 def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     """Read a field that must map strings to strings, such as labels; returns an empty mapping if it is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`, `key`, `where`: as in `get_map`.
     """
     values = get_map(data, key, where)
     for name, value in values.items():

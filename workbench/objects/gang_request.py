@@ -40,15 +40,12 @@ class GangRequest(ABC):
         return None
 
     @classmethod
-    def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
+    def extras_by_gang(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
         """What objects of this kind say: the key of a gang, and its extra, in the order in which they count.
 
         A kind of which one object is about several gangs overrides this.
 
-        Parameters
-        ----------
-        requests : iterable of GangRequest
-            Objects of this class by namespace and name.
+        `requests`: objects of this class by namespace and name.
         """
         for request in requests:
             yield request.gang, request.extra
@@ -77,7 +74,7 @@ def with_requests(gangs: Iterable[Gang], requests: Iterable[GangRequest]) -> tup
         gangs = tuple(sorted((*gangs, *added), key=lambda gang: (gang.namespace.encode(), gang.name.encode())))
     extras: dict[str, list[Extra]] = {}
     for kind, objects in by_class.items():
-        for key, extra in kind.told(gangs, objects):
+        for key, extra in kind.extras_by_gang(gangs, objects):
             extras.setdefault(own_keys.get(key, key), []).append(extra)
     if not extras:
         return gangs

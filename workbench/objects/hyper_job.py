@@ -167,13 +167,7 @@ def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[
 
 
 def read_child_job(hyper_job: Metadata, member: ReplicatedJob, name: str) -> Job:
-    """A Job of one entry as `read_job` reads it; InputError names the field by its path in the HyperJob.
-
-    Parameters
-    ----------
-    name : str
-        Name of the Job.
-    """
+    """A Job of one entry as `read_job` reads it; InputError names the field by its path in the HyperJob."""
     try:
         return read_job(job_manifest(hyper_job, member, name))
     except InputError as error:

@@ -141,16 +141,8 @@ def _task(item: Mapping[str, Any], path: str, position: int, submitted: bool) ->
 def launch_order(tasks: Sequence[tuple[str, Collection[str]]]) -> tuple[str, ...] | None:
     """Order the tasks of a Volcano Job so that each comes after the tasks it depends on, otherwise in the order given.
 
-    Parameters
-    ----------
-    tasks : sequence of (str, collection of str)
-        Name of each task, and names of the tasks that it depends on.
-
-    Returns
-    -------
-    tuple of str or None
-        None: there is no such order, because a task depends on itself, directly or through others, or on a task that
-        the Job does not have.
+    `tasks`: name of each task, and names of the tasks that it depends on. Returns None: there is no such order, because
+    a task depends on itself, directly or through others, or on a task that the Job does not have.
     """
     left = {name: set(before) for name, before in tasks}
     order: list[str] = []

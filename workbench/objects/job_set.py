@@ -22,14 +22,8 @@ EXCLUSIVE_ANNOTATION = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 class JobSetEntry:
     """One entry of spec.replicatedJobs: a number of equal Jobs.
 
-    Attributes
-    ----------
-    replicas : int
-        Number of Jobs.
-    succeeded : int
-        Jobs that have succeeded according to the status of the JobSet.
-    exclusive : str
-        Label key by which each Job wants a topology domain of its own; empty: none.
+    `succeeded`: jobs that have succeeded according to the status of the JobSet. `exclusive`: label key by which each
+    Job wants a topology domain of its own; empty: none.
     """
 
     name: str
@@ -43,10 +37,8 @@ class JobSetEntry:
 class JobSet(TopOwner):
     """A JobSet as read from a manifest.
 
-    Attributes
-    ----------
-    in_order : bool
-        Jobs of an entry start only when those of earlier entries, or of entries that it depends on, have started.
+    `in_order`: jobs of an entry start only when those of earlier entries, or of entries that it depends on, have
+    started.
     """
 
     jobs: tuple[JobSetEntry, ...]

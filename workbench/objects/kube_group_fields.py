@@ -44,10 +44,7 @@ _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 def kube_group_notes(data: Mapping[str, Any]) -> list[Notice]:
     """Notices about fields that a PodGroup, CompositePodGroup or Workload of scheduling.k8s.io does not have.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest; empty for objects of other kinds.
+    `data`: the parsed manifest; empty for objects of other kinds.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))
     if group != KUBE_GROUP or kind not in _SPECS:

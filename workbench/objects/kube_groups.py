@@ -36,7 +36,7 @@ class CompositePodGroup(GangRequest):
         return KubeGroup()
 
     @classmethod
-    def told(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
+    def extras_by_gang(cls, gangs: Sequence[Gang], requests: Iterable[Self]) -> Iterator[tuple[str, Extra]]:
         """The PodGroup of each gang with the composites above it, as far as they are in the input, each once."""
         known = {request.metadata.key: request for request in requests}
         for gang in gangs:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_text_list
 from workbench.objects.quantity import read_duration
 
 __all__ = [
@@ -74,10 +74,7 @@ class LifecyclePolicy:
 class DependsOn:
     """The field dependsOn of a Volcano Job's task: tasks that must be ready before the task's pods are created.
 
-    Attributes
-    ----------
-    any_of : bool
-        One ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
+    `any_of`: one ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
     """
 
     names: tuple[str, ...]
@@ -93,7 +90,7 @@ def read_lifecycle_policies(data: Mapping[str, Any], where: str) -> tuple[Lifecy
 
 
 def _policy(item: Mapping[str, Any], path: str) -> LifecyclePolicy:
-    events = _texts(item, "events", path)
+    events = get_text_list(item, "events", path)
     single = get_text(item, "event", path)
     return LifecyclePolicy(
         action=get_text(item, "action", path),
@@ -120,11 +117,4 @@ def read_depends_on(data: Mapping[str, Any], where: str) -> DependsOn | None:
     if data.get("dependsOn") is None:
         return None
     depends, where = get_map(data, "dependsOn", where), child(where, "dependsOn")
-    return DependsOn(_texts(depends, "name", where), get_text(depends, "iteration", where) == "any")
-
-
-def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    values = get_list(data, key, where)
-    if any(type(value) is not str for value in values):
-        raise wrong(child(where, key), values, "a list of text")
-    return tuple(values)
+    return DependsOn(tuple(get_text_list(depends, "name", where)), get_text(depends, "iteration", where) == "any")

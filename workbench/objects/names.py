@@ -67,11 +67,7 @@ def name_error(name: str) -> str:
 def label_errors(labels: Mapping[str, str], path: str) -> list[tuple[str, str]]:
     """The path, and what the API server says, of each label whose key or value is not valid.
 
-    Parameters
-    ----------
-    labels : mapping of str to str
-    path : str
-        Path of the labels, such as ``metadata.labels``.
+    `path`: path of the labels, such as ``metadata.labels``.
     """
     found = []
     for key, value in labels.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.model.gang import TopologyConstraint
 from workbench.model.labels import Requirement
-from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_text_list
 from workbench.objects.selectors import read_label_selector
 from workbench.objects.topology_spec import read_constraint
 
@@ -24,14 +24,8 @@ class PartitionPolicy:
 
     Only Volcano 1.15 has it.
 
-    Attributes
-    ----------
-    total_partitions, partition_size : int
-        Number of partitions, and number of pods in each; 0 if absent.
-    min_partitions : int
-        Partitions without which the job does not start; 0: no such minimum.
-    constraint : TopologyConstraint, optional
-        Topology constraint of each partition.
+    `total_partitions`, `partition_size`: number of partitions, and number of pods in each; 0 if absent.
+    `min_partitions`: partitions without which the job does not start; 0: no such minimum.
     """
 
     total_partitions: int
@@ -51,8 +45,6 @@ class SubGroupPolicy:
 
     Attributes
     ----------
-    constraint : TopologyConstraint, optional
-        Topology constraint of each sub-group.
     size : int
         subGroupSize: pods without which a sub-group does not start; 1 where absent.
     min_sub_groups : int
@@ -121,9 +113,7 @@ def _sub_group_policy(item: Mapping[str, Any], where: str, submitted: bool) -> S
         labels = read_label_selector(selector, child(where, "labelSelector")) or (
             _NO_POD if any(selector.values()) else ()
         )
-    keys = get_list(item, "matchLabelKeys", where)
-    if any(type(key) is not str for key in keys):
-        raise wrong(child(where, "matchLabelKeys"), keys, "a list of text")
+    keys = get_text_list(item, "matchLabelKeys", where)
     return SubGroupPolicy(
         name=get_text(item, "name", where),
         constraint=read_constraint(item, where, submitted=submitted),

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.model.labels import Requirement
 from workbench.model.pod_rules import NO_RULES, NodePreference, PodAffinityTerm, PodRules, PodSelector, SpreadConstraint
-from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_text_list, wrong
 from workbench.objects.node_terms import PREFERRED, REQUIRED, read_node_term
 from workbench.objects.selectors import read_label_selector
 
@@ -75,10 +75,10 @@ def _term(data: Mapping[str, Any], where: str, weight: int = 0) -> PodAffinityTe
         raise wrong(child(where, "topologyKey"), data.get("topologyKey"), "a label key of nodes")
     selector = PodSelector(
         _labels(data, "labelSelector", where),
-        tuple(sorted(_texts(data, "namespaces", where))),
+        tuple(sorted(get_text_list(data, "namespaces", where))),
         _labels(data, "namespaceSelector", where),
     )
-    keys = (tuple(_texts(data, name, where)) for name in ("matchLabelKeys", "mismatchLabelKeys"))
+    keys = (tuple(get_text_list(data, name, where)) for name in ("matchLabelKeys", "mismatchLabelKeys"))
     return PodAffinityTerm(key, selector, weight, *keys)
 
 
@@ -89,14 +89,6 @@ def _labels(data: Mapping[str, Any], key: str, where: str) -> tuple[Requirement,
     selector = get_map(data, key, where)
     found = read_label_selector(selector, child(where, key))
     return found or (None if selector.get("matchLabels") or selector.get("matchExpressions") else ())
-
-
-def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
-    values = get_list(data, key, where)
-    for value in values:
-        if type(value) is not str:
-            raise wrong(child(where, key), value, "a list of text")
-    return values
 
 
 def _constraint(data: Mapping[str, Any], where: str) -> SpreadConstraint:
@@ -111,7 +103,7 @@ def _constraint(data: Mapping[str, Any], where: str) -> SpreadConstraint:
         min_domains=_positive(data, "minDomains", where, 1),
         honor_affinity=_one_of(data, "nodeAffinityPolicy", where, ("Honor", "Ignore")) == "Honor",
         honor_taints=_one_of(data, "nodeTaintsPolicy", where, ("Ignore", "Honor")) == "Honor",
-        match_keys=tuple(_texts(data, "matchLabelKeys", where)),
+        match_keys=tuple(get_text_list(data, "matchLabelKeys", where)),
     )
 
 

@@ -72,12 +72,8 @@ def to_base_units(resource: str, value: Any) -> int:
 
     Raises InputError: not a quantity, negative, or above 2^62.
 
-    Parameters
-    ----------
-    resource : str
-        ``cpu`` is counted in thousandths; everything else in ones.
-    value : str, int or float
-        As parsed from YAML or JSON; a number counts as its text.
+    `resource`: ``cpu`` is counted in thousandths; everything else in ones. `value`: as parsed from YAML or JSON; a
+    number counts as its text.
     """
     if type(value) is str:
         return _base_units(resource, value)

@@ -12,7 +12,7 @@ import re2
 
 from workbench.errors import InputError, InternalError
 from workbench.model.labels import Requirement
-from workbench.objects.fields import child, get_list, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import get_maps, get_text, get_text_list, get_texts
 from workbench.objects.names import is_label_value, qualified_name_errors
 
 __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "resolve_selector"]
@@ -93,10 +93,7 @@ def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requiremen
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
     for path, item in get_maps(data, "matchExpressions", where):
         operator = get_text(item, "operator", path)
-        values = get_list(item, "values", path)
-        for value in values:
-            if type(value) is not str:
-                raise wrong(child(path, "values"), value, "a list of text")
+        values = get_text_list(item, "values", path)
         key = get_text(item, "key", path)
         if operator not in _LABEL_OPERATORS or bool(values) != (operator in ("In", "NotIn")):
             return ()
@@ -112,12 +109,7 @@ def _is_possible(requirement: Requirement) -> bool:
 class Selector:
     """Selector of a HyperNode member: exact name, regular expression or labels; without any of them it selects nothing.
 
-    Attributes
-    ----------
-    pattern : str, optional
-        Go regular expression, unanchored.
-    labels : tuple of Requirement, optional
-        Requirements that must all hold; empty selects nothing.
+    `pattern`: Go regular expression, unanchored. `labels`: requirements that must all hold; empty selects nothing.
     """
 
     exact: str | None = None
@@ -128,12 +120,7 @@ class Selector:
 class NameIndex:
     """Names and labels of nodes, prepared for resolving many selectors; nodes can be added and removed.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the nodes, distinct.
-    labels : sequence of mapping, optional
-        Labels of each node, in the order of `names`; none by default.
+    `names`: names of the nodes, distinct. `labels`: labels of each node, in the order of `names`; none by default.
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[Mapping[str, str]] = ()) -> None:
@@ -259,10 +246,7 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
     An exact name is returned whether or not such a node exists; an empty name, a pattern that does not compile and an
     empty label selector select nothing. An empty pattern matches every name.
 
-    Returns
-    -------
-    list of str
-        Names in the order of the index.
+    Returns names in the order of the index.
 
     Notes
     -----

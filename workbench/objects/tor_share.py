@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.fields import child, get_int, get_list, get_maps, get_text, get_texts, shown, wrong
+from workbench.objects.fields import (
+    child,
+    get_int,
+    get_maps,
+    get_text,
+    get_text_list,
+    get_texts,
+    shown,
+    wrong,
+)
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = [
@@ -44,12 +53,8 @@ class TorShareNode:
 class TorShare:
     """Published state of one leaf switch in the ConfigMap tor-share-cm.
 
-    Attributes
-    ----------
-    shared : int
-        State of the switch: 0 idle, 1 shared, 2 exclusive.
-    unhealthy : int
-        Health of the switch: 0 healthy, 1 unhealthy.
+    `shared`: state of the switch: 0 idle, 1 shared, 2 exclusive. `unhealthy`: health of the switch: 0 healthy, 1
+    unhealthy.
     """
 
     shared: int
@@ -115,9 +120,7 @@ def _code(item: Mapping[str, Any], key: str, path: str, most: int) -> int:
 
 
 def _node(item: Mapping[str, Any], path: str) -> TorShareNode:
-    jobs = get_list(item, "JobName", path)
-    if any(type(job) is not str for job in jobs):
-        raise wrong(child(path, "JobName"), jobs, "a list of text")
+    jobs = get_text_list(item, "JobName", path)
     return TorShareNode(get_text(item, "NodeIp", path), get_text(item, "NodeName", path), tuple(jobs))
 
 

@@ -6,7 +6,7 @@ All place at least `min_available` pods of a gang or none; none reads the topolo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand, node_reasons, node_text
 from workbench.policies.nearest import cluster_short
 from workbench.policies.node_policy import NodePolicy
-from workbench.policies.parameters import NoParameters, gpu_weight, parameter
+from workbench.policies.parameters import gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.request import Assignment, Declined, Request
 
@@ -137,12 +137,6 @@ class GangFirstFit(_Slots):
 
     name = "gang"
 
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
-
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Fill the nodes one after another, in the order of their names."""
         by_name = np.argsort(request.ledger.topology.node_rank)
@@ -166,12 +160,7 @@ class Random(_Slots):
 
     name = "random"
 
-    def __init__(self, parameters: RandomParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
+    _parameters: RandomParameters
 
     def start(self, request: Request) -> np.random.Generator:
         return np.random.default_rng([self._parameters.seed, *request.gang.key.encode()])
@@ -199,12 +188,7 @@ class _Filling:
 class _Scored(_Slots):
     """Baseline that puts each pod on the node with the best score of one kind; ties: the smallest name."""
 
-    def __init__(self, parameters: ScoreParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
+    _parameters: ScoreParameters
 
     def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
         """Weights of this baseline's node score over the resources of a snapshot.

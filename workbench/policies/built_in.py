@@ -242,7 +242,7 @@ BUILT_IN = (
     Entry(
         "gpu-simple",
         "gpu",
-        Deferred("workbench.policies.gpu.simple:GpuSimple"),
+        Deferred("workbench.policies.gpu.lowest_index:GpuSimple"),
         NoParameters,
         "free GPUs with the lowest numbers",
         f"{_NVIDIA}, simple policy",

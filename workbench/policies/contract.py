@@ -9,9 +9,8 @@ handled elsewhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.cancel import check
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
@@ -131,11 +130,6 @@ class Policy(Parametrised, ABC):
     traits: SchedulerTraits = SchedulerTraits()
     warnings: tuple[Notice, ...] = ()
 
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Any]:
-        """Every parameter with its value; those of the GPU part begin with ``gpu.``."""
-
     @abstractmethod
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place one gang on the free resources of a ledger.
@@ -199,16 +193,8 @@ class SessionPolicy(Policy):
     def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
         """Say which gangs are admitted: only for these the controllers create pods, which then wait for nodes.
 
-        Parameters
-        ----------
-        gangs : sequence of Gang
-            Also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
-            count for the limits.
-
-        Returns
-        -------
-        list of Notice or None
-            In the order of the gangs: None if the gang is admitted, else the reason.
+        `gangs`: also gangs without pods, whose PodGroup alone exists, and gangs that run or were admitted before: they
+        count for the limits. The result is in the order of the gangs: None if the gang is admitted, else the reason.
         """
 
 

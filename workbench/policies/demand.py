@@ -12,10 +12,10 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.arrays import Ints, Longs
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import capped_by_gpus
-from workbench.model.kept import kept
 from workbench.model.labels import NodeFilter, Toleration
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
+from workbench.model.value import kept
 from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]
@@ -153,16 +153,14 @@ class Demand:
     ) -> Longs:
         """Number of pods of a role that fit on each of some nodes.
 
+        `role`, `cap`: as in `capacity`.
+
         Parameters
         ----------
         nodes : ndarray of shape (m,), int32
             Indices of the nodes.
-        role : int
-            Index of the role in the gang.
         idle : ndarray of shape (n, r), int64
             Idle resources of all nodes of the snapshot.
-        cap : int
-            Larger counts are given as `cap`.
         tolerations : tuple of Toleration
             Those that the pods get beside their own before they are bound.
 
@@ -188,12 +186,10 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
     A node is counted for the first condition that excludes it: not ready, cordoned, taints, labels, resources that no
     node has, resources in the order of the snapshot's columns, GPUs.
 
+    `role`, `idle`: as in `Demand.capacity_of`.
+
     Parameters
     ----------
-    role : int
-        Index of the role in the gang.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32
         Indices of the nodes to explain.
 
@@ -235,12 +231,10 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
 def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Notice, ...]:
     """Reasons why nodes do not take one more pod of a role, as notices such as ``8 Insufficient cpu``.
 
+    `role`, `idle`: as in `Demand.capacity_of`.
+
     Parameters
     ----------
-    role : int
-        Index of the role in the gang.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the snapshot.
     nodes : ndarray of shape (m,), int32
         Indices of the nodes to explain; each is counted in one notice, as `node_causes` counts.
     """
@@ -253,12 +247,10 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
 def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
     """Reason why one more pod of a role does not fit on a node, such as ``Insufficient cpu``; empty if it fits.
 
+    `role`, `idle`: as in `Demand.capacity_of`.
+
     Parameters
     ----------
-    role : int
-        Index of the role in the gang.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the snapshot.
     node : int
         Index of the node.
     """

@@ -67,17 +67,13 @@ class FunctionPolicy(NodePolicy):
     def with_parameters(self, **values: object) -> Self:
         """Make a policy that calls this one's function with other values of some parameters.
 
+        Raises UnknownNameError: a parameter that the function does not have; close names are offered. Raises
+        InputError: a value of another type than the parameter's default.
+
         Parameters
         ----------
         **values
             Values by the names of the function's parameters; the others keep theirs.
-
-        Raises
-        ------
-        UnknownNameError
-            A parameter that the function does not have; close names are offered.
-        InputError
-            A value of another type than the parameter's default.
         """
         read: Any = read_parameters(self.name, parameters_of(self.name, self.function), values)
         return replace(self, values={**self.values, **{name: getattr(read, name) for name in values}})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -40,11 +39,6 @@ class NodePolicy(Parametrised, ABC):
     name: str
     traits: SchedulerTraits = SchedulerTraits()
     warnings: tuple[Notice, ...] = ()
-
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Any]:
-        """Parameters of this node policy, by name, with their present values."""
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang that `assign` will answer.

@@ -50,7 +50,6 @@ class ParameterInfo:
     type : {"integer", "number", "flag", "text", "table", "configuration"}
         A table maps names to whole numbers; as text ``name=1,other=2``. A configuration is a `SchedulerConfig`; on the
         command line a file.
-    default : object
     meaning : str
         One line for the user.
     low, high : float, optional
@@ -149,13 +148,11 @@ def parameter(
 def weight_parameter(default: Any, meaning: str, *, source: str = "") -> Any:
     """A policy parameter that weighs a part of a score: a number from 0 to the largest weight of the kernels.
 
+    `meaning`, `source`: as in `parameter`.
+
     Parameters
     ----------
     default : Any
-    meaning : str
-        One line for the user.
-    source : str
-        Where the upstream scheduler documents the parameter.
     """
     return parameter(default, meaning, low=0, high=MAX_WEIGHT, source=source)
 
@@ -182,6 +179,9 @@ def parameter_infos(parameters: type) -> tuple[ParameterInfo, ...]:
 def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]) -> P:
     """Check the parameters that a user gave and return them as an instance of the policy's dataclass.
 
+    Raises UnknownNameError: a name that the policy does not know; close ones are offered. Raises InputError: wrong type
+    or out of range.
+
     Parameters
     ----------
     owner : str
@@ -190,13 +190,6 @@ def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]
         Dataclass whose fields are made by `parameter`.
     given : mapping of str to object
         Values by name; others keep their default.
-
-    Raises
-    ------
-    UnknownNameError
-        A name that the policy does not know; close ones are offered.
-    InputError
-        Wrong type or out of range.
     """
     return parameters(**_read_values(owner, parameters, given))
 
@@ -215,16 +208,22 @@ class Parametrised:
     The registry is not asked for the name of the policy: another policy may have that name by now, such as the next
     version of a notebook's cell, or none.
 
-    Attributes
-    ----------
-    name : str
-        The name that users type.
+    `name`: the name that users type.
     """
 
     name: str
 
+    _parameters: Any = NoParameters()
     #: Function of the parameters that made the policy, and these parameters; None: the constructor was called directly.
     _maker: tuple[Callable[[Any], Any], Any] | None = None
+
+    def __init__(self, parameters: Any = NoParameters()) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter with its value; in a whole policy, those of the GPU part begin with ``gpu.``."""
+        return dataclasses.asdict(self._parameters)
 
     def with_parameters(self, **values: object) -> Self:
         """Make a policy like this one with other values of some parameters; this one stays as it is.
@@ -232,18 +231,13 @@ class Parametrised:
         The default repeats what `get_policy` did, with the new values. A class whose constructor users call directly
         overrides this method if it has parameters that can be changed.
 
+        Raises UnknownNameError: a name that the policy does not know; close ones are offered. Raises InputError: wrong
+        type or out of range; or the policy was not made by `get_policy` and its class does not override this method.
+
         Parameters
         ----------
         **values
             Values by the names of ``parameters``; the other parameters keep theirs.
-
-        Raises
-        ------
-        UnknownNameError
-            A name that the policy does not know; close ones are offered.
-        InputError
-            Wrong type or out of range; or the policy was not made by `get_policy` and its class does not override this
-            method.
         """
         if not values:
             return self
@@ -268,12 +262,7 @@ class Parametrised:
 def make_policy(make: Callable[[P], M], parameters: P) -> M:
     """Call a function that makes a policy of its parameters, so that `Parametrised.with_parameters` can call it again.
 
-    Parameters
-    ----------
-    make : callable
-        As ``make`` of a registry's `Entry`.
-    parameters : dataclass
-        Instance of the dataclass of the policy's parameters.
+    `make`: as ``make`` of a registry's `Entry`. `parameters`: instance of the dataclass of the policy's parameters.
     """
     made = make(parameters)
     if isinstance(made, Parametrised):

@@ -48,8 +48,6 @@ class Progress:
 
         Parameters
         ----------
-        gang : Gang
-        snapshot : ClusterFacts
         apart : bool
             Whether pods without a request are placed apart from the others, and so count from the beginning.
         """

@@ -85,16 +85,14 @@ def gang_text(
 ) -> Notice:
     """Notice with Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
 
+    `idle`, `nodes`: as in `fit_reason`.
+
     Parameters
     ----------
     missing : int
         Pods that the gang lacks.
     role : int
         Index of the role whose fit error is quoted.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the snapshot.
-    nodes : ndarray of shape (m,), int32, optional
-        The nodes to explain; None: all.
     hypernode : str
         The HyperNode that Volcano 1.15 names in the text; empty for the virtual top.
     """

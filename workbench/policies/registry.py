@@ -191,6 +191,9 @@ def _meaning(entry: Entry) -> str:
 def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **parameters: object) -> Policy:
     """Make a policy from its name and parameters.
 
+    Raises UnknownNameError: no such policy or parameter; close names are offered. Raises InputError: a part of the
+    wrong kind, a value of the wrong type or out of range.
+
     Parameters
     ----------
     spec : str
@@ -200,17 +203,6 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         Parameters of the GPU part; they can also be given as ``gpu.NAME`` among `parameters`.
     **parameters
         Parameters of the node part or the whole policy. Numbers and flags may be given as texts.
-
-    Returns
-    -------
-    Policy
-
-    Raises
-    ------
-    UnknownNameError
-        No such policy or parameter; close names are offered.
-    InputError
-        A part of the wrong kind, a value of the wrong type or out of range.
 
     Examples
     --------
@@ -263,19 +255,9 @@ def _with_usual_gpus(entry: Entry, of_node: Mapping[str, object], of_gpu: Mappin
 def as_policy(given: object, parameters: Mapping[str, Any] | None = None) -> Policy:
     """The policy that a name, a decorated function or a policy stands for.
 
-    Parameters
-    ----------
-    given : str, callable or Policy
-        Of functions, those that the decorator `policy` registered.
-    parameters : mapping of str to Any, optional
-        Parameters as of `get_policy`; a policy object has its own.
-
-    Raises
-    ------
-    UnknownNameError
-        No such policy or parameter.
-    InputError
-        Neither a name nor a policy, such as a function without the decorator; parameters for a policy object.
+    `given`: of functions, those that the decorator `policy` registered. `parameters`: parameters as of `get_policy`; a
+    policy object has its own. Raises UnknownNameError: no such policy or parameter. Raises InputError: neither a name
+    nor a policy, such as a function without the decorator; parameters for a policy object.
     """
     values = dict(parameters or {})
     if isinstance(given, str):

@@ -9,12 +9,12 @@ from workbench.kernels.domains import NO_RECORD
 from workbench.model.arrays import Ints
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
-from workbench.model.kept import kept
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import JobPods
+from workbench.model.value import kept
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import Progress

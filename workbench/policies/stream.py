@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,12 +13,12 @@ from workbench.errors import InputError
 from workbench.model.gang import Gang
 from workbench.model.gpu_shares import shares_of_pods, words_of_mask
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Placement, Refusal
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.taking import take_placement
 
-__all__ = ["Stream", "Taken"]
+__all__ = ["SessionStream", "Stream", "Taken"]
 
 #: Nodes, requests and GPUs of some pods, as `Ledger.take` has them.
 Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64] | None]
@@ -35,10 +37,7 @@ class Stream(Working):
     `place` answers exactly as ``policy.place(gang, ledger)`` would, although a policy may compute the answer in a
     faster way. There is no queue, priority or clock: the caller chooses the order.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster at the beginning, with its running pods; not changed.
+    `snapshot`: the cluster at the beginning, with its running pods; not changed.
     """
 
     def __init__(self, policy: Placer, snapshot: ClusterSnapshot) -> None:
@@ -127,11 +126,7 @@ class Stream(Working):
 
         Raises InputError: the node is closed already.
 
-        Parameters
-        ----------
-        node : int
-        gpus : int
-            Bits of GPUs; 0: the whole node.
+        `gpus`: bits of GPUs; 0: the whole node.
         """
         if node in self._closed:
             name = self.ledger.topology.node_names[node]
@@ -166,10 +161,7 @@ class Stream(Working):
 
         Raises InputError: it is held already.
 
-        Parameters
-        ----------
-        placement : Placement
-            Its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
+        `placement`: its nodes and GPUs are free; its Jobs close the HyperNodes that `Placement.exclusive` names.
         """
         if id(placement) in self._held:
             expected = "a placement that the stream does not hold"
@@ -204,3 +196,35 @@ class Stream(Working):
     ) -> None:
         self._ledger.give_back(nodes, rows, words)
         self._ledger.commit()
+
+
+class SessionStream(Stream, ABC):
+    """A stream with queues: gangs `wait` in it, and `decide` answers for those that something can be said of.
+
+    `decide` answers as sessions of the policy would in which the queues are built again from what waits and runs, at a
+    cost that depends on what has changed.
+
+    `queues`: names of the queues whose quotas it keeps. `victims`: keys of the running gangs that have to end before
+    `decide` goes on, for gangs that preempt them.
+    """
+
+    queues: frozenset[str] = frozenset()
+    victims: tuple[str, ...] = ()
+
+    @abstractmethod
+    def wait(self, gang: Gang) -> None:
+        """Let a gang wait until it is placed, in place of an earlier one of the same key.
+
+        A gang that waits again keeps its place in the order of arrival.
+        """
+
+    @abstractmethod
+    def decide(self, now_s: float, snapshot: Callable[[], ClusterSnapshot]) -> list[Decision]:
+        """Decide on the gangs that wait, until nothing more can be done without a change.
+
+        A placement holds its resources until it is given back. A refused gang waits on; it is refused once, until it
+        has run. After a call that was cancelled, the next one goes on and returns the decisions of both.
+
+        `now_s`: the present time. `snapshot`: returns the cluster as it is now; called if nodes have changed, or a
+        placement was adopted.
+        """

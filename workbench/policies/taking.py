@@ -53,12 +53,7 @@ def take_pods(
 def take_placement(placement: Placement, ledger: Ledger) -> None:
     """Take everything that a placement holds: resources, GPUs, HyperNodes of Jobs, and votes on the state of switches.
 
-    Parameters
-    ----------
-    placement : Placement
-        Its nodes and GPUs are free in the ledger.
-    ledger : Ledger
-        Its `Ledger.exclusive` stays as it is.
+    `placement`: its nodes and GPUs are free in the ledger. `ledger`: its `Ledger.exclusive` stays as it is.
     """
     gang, topology = placement.gang, ledger.topology
     rows = gang.rows_for(ledger.snapshot.resources)[0]

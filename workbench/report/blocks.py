@@ -158,10 +158,7 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     With more than `max_cells` nodes, the innermost domains are folded to one square each until there are at most
     ``max_cells / 4`` boxes; if there are still too many nodes, neighbours inside one box share a square.
 
-    Parameters
-    ----------
-    max_cells : int
-        Number of nodes above which domains and nodes are folded.
+    `max_cells`: number of nodes above which domains and nodes are folded.
 
     Returns
     -------

@@ -79,7 +79,6 @@ def label(x: float, y: float, text: str, anchor: str = "", more: str = "") -> st
     Parameters
     ----------
     x, y : float
-    text : str
     anchor : {"", "start", "middle", "end"}
         Part of the text that stands at `x`; empty: its start.
     more : str
@@ -112,7 +111,6 @@ def row_name(name: str, right: float, y: float, *, px: float = 11.0, more: str =
 
     Parameters
     ----------
-    name : str
     right, y : float
         Where the bars begin, and the base line of the text.
     px : float
@@ -134,7 +132,6 @@ def tick_across(x: float, between: tuple[float, float], text: str, y: float, opa
     x : float
     between : (float, float)
         Top and bottom of the line.
-    text : str
     y : float
         Base line of the text.
     opacity : str
@@ -153,7 +150,6 @@ def tick_upwards(y: float, between: tuple[float, float], text: str) -> str:
     y : float
     between : (float, float)
         Left and right end of the line.
-    text : str
     """
     left, right = (short(end) for end in between)
     line = f"<line x1='{left}' x2='{right}' y1='{short(y)}' y2='{short(y)}' stroke='currentColor' "

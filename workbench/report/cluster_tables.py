@@ -78,13 +78,7 @@ def job_table(
 
 
 def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
-    """The pods of a cluster with node and GPUs.
-
-    Parameters
-    ----------
-    rows : int
-        Largest number of pods to list.
-    """
+    """The pods of a cluster with node and GPUs. `rows`: largest number of pods to list."""
     cells = [
         (f"{row.namespace}/{row.name}", row.phase, row.node or "-", ",".join(map(str, row.gpus)) or "-") for row in pods
     ]
@@ -94,10 +88,7 @@ def pod_table(pods: Sequence[PodRow], rows: int = _ROWS) -> list[Table | str]:
 def log_table(lines: Sequence[LogLine], rows: int = _ROWS) -> list[Table | str]:
     """The last events of a cluster's log; an event that an object meets again and again is one row with a count.
 
-    Parameters
-    ----------
-    rows : int
-        Number of rows that the table shows, the newest ones.
+    `rows`: number of rows that the table shows, the newest ones.
     """
     table = new_table("seconds", "event", "object", "what happened", right=(0,))
     shown = _repeated(lines)

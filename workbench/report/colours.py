@@ -49,13 +49,8 @@ _HEAT = tuple(_PALETTE["speeds"])
 class JobColour:
     """Colour and pattern in which a job is drawn.
 
-    Attributes
-    ----------
-    colour : str
-        ``#rrggbb``.
-    hatched : bool
-        Whether the colour has stripes: the second twelve jobs have the colours of the first twelve with stripes; all
-        later jobs are grey.
+    `colour`: ``#rrggbb``. `hatched`: whether the colour has stripes: the second twelve jobs have the colours of the
+    first twelve with stripes; all later jobs are grey.
     """
 
     colour: str

@@ -98,10 +98,7 @@ def doctor_tables(checks: Sequence[tuple[str, str, str]]) -> Any:
 def fix_tables(report: FixReport, commands: Sequence[Sequence[str]] = ()) -> list[Any]:
     """A report as text and tables: the headline, who holds what is missing, the fixes with their commands.
 
-    Parameters
-    ----------
-    commands : sequence of sequence of str
-        For each fix the commands that make it in a live cluster; empty: they are not shown.
+    `commands`: for each fix the commands that make it in a live cluster; empty: they are not shown.
     """
     parts: list[Any] = [Text(f"{report.job} is pending by {report.policy}: {report.cause}")]
     if report.holders:
@@ -260,7 +257,7 @@ def review_tables(review: Review, stdin: bytes | str | None = None) -> list[Any]
     """
     said: dict[int, list[str]] = {}
     for one, fault, place, _ in review.located(stdin):
-        said.setdefault(id(one), []).append(f"{fault.said} ({place})")
+        said.setdefault(id(one), []).append(f"{fault.sentence} ({place})")
     table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:

@@ -72,10 +72,7 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
 def job_tables(comparison: Comparison, job: str) -> list[Any]:
     """Terminal table of one job of a comparison: a line per policy, then why policies leave it pending.
 
-    Parameters
-    ----------
-    job : str
-        ``namespace/name`` of one of its gangs.
+    `job`: ``namespace/name`` of one of its gangs.
     """
     rows = [row for row in comparison.rows if row.metrics is not None]
     first = next((row.metrics for row in rows if row.metrics is not None and job in row.metrics.jobs), None)

@@ -45,10 +45,7 @@ def difference_tables(found: TopologyDiff) -> list[Any]:
 def difference_html(found: TopologyDiff, drawn: Sequence[tuple[str, Topology]] = ()) -> str:
     """The differences between two topologies as an HTML fragment for a notebook.
 
-    Parameters
-    ----------
-    drawn : sequence of (str, Topology)
-        Topologies to draw above the tables, with their titles.
+    `drawn`: topologies to draw above the tables, with their titles.
     """
     pictures = [Inserted(draw_topology(topology, Occupancy(), title)) for title, topology in drawn]
     return render("difference.html.j2", summary=_summary(found), sections=_cut(found), pictures=pictures)

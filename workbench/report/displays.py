@@ -56,10 +56,7 @@ __all__ = [
 class Picture:
     """An HTML or SVG text that Jupyter shows as a picture.
 
-    Parameters
-    ----------
-    html : str
-        An SVG element or an HTML fragment; escaped already.
+    `html`: an SVG element or an HTML fragment; escaped already.
     """
 
     def __init__(self, html: str) -> None:

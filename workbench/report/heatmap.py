@@ -47,6 +47,8 @@ def draw_heatmap(
 ) -> str:
     """Draw a GPU bandwidth matrix as a heat map; row i, column j is the bandwidth from GPU i to GPU j.
 
+    Returns one ``<svg>`` element.
+
     Parameters
     ----------
     chosen : sequence of int
@@ -63,11 +65,6 @@ def draw_heatmap(
     words : bool
         Write below the picture the chosen GPUs, the slowest pair and suspicious links; False if the page does so
         itself.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element.
     """
     n = len(matrix)
     chosen = sorted(chosen)

@@ -91,10 +91,7 @@ def comparison_html(comparison: Comparison) -> str:
 def report_html(comparison: Comparison, title: str = "Placements compared") -> str:
     """An HTML page, complete in itself: the comparison, a heat map of one node's matrix, and the provenance.
 
-    Returns
-    -------
-    str
-        A complete HTML document; equal for equal comparisons except for the decision times.
+    Returns a complete HTML document; equal for equal comparisons except for the decision times.
     """
     return render(
         "report.html.j2",
@@ -132,10 +129,7 @@ def refusal_html(refusal: Refusal) -> str:
 def explanation_html(explanation: Explanation, advice: FixReport | None = None) -> str:
     """An explanation as an HTML fragment: the decision, and everything the policy considered, in its order.
 
-    Parameters
-    ----------
-    advice : FixReport, optional
-        Why a pending job waits and what would help, shown before the reasons.
+    `advice`: why a pending job waits and what would help, shown before the reasons.
     """
     result = explanation.decision.result
     return render(

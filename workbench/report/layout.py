@@ -28,7 +28,7 @@ _FEWEST_COLUMNS = 2
 
 def one_line(table: Table) -> Table:
     """A copy of the table with every cell on one line: line breaks become spaces."""
-    return _with_cells(table, lambda cell: _joined(cell, "\n", " "))
+    return _with_cells(table, lambda cell: _with_part(cell, "\n", " "))
 
 
 def fitted(table: Table, console: Console) -> Table:
@@ -40,16 +40,13 @@ def fitted(table: Table, console: Console) -> Table:
     that may not be wrapped are never left out, and two columns always stay; if these are still too wide, rich breaks
     words.
 
-    Returns
-    -------
-    rich.table.Table
-        A copy of the table that fits.
+    Returns a copy of the table that fits.
     """
     whole = _with_cells(table, lambda cell: cell)
     if _width(whole, console) <= console.width:
         return whole
     broken = (
-        _with_cells(table, lambda cell: _joined(cell, SOFT_BREAK, "\n")) if _needs_breaks(whole, console) else whole
+        _with_cells(table, lambda cell: _with_part(cell, SOFT_BREAK, "\n")) if _needs_breaks(whole, console) else whole
     )
     left_out: list[str] = []
     while True:
@@ -110,9 +107,9 @@ def _with_cells(table: Table, change: Callable[[Text], Text]) -> Table:
     """A copy of the table with `change` applied to every cell; remaining soft line breaks are removed."""
     copy = _empty_like(table, table.columns)
     for column in copy.columns:
-        column.header = _joined(change(_as_text(column.header)), SOFT_BREAK, "")
+        column.header = _with_part(change(_as_text(column.header)), SOFT_BREAK, "")
     for cells in zip(*(column.cells for column in table.columns), strict=True):
-        copy.add_row(*(_joined(change(_as_text(cell)), SOFT_BREAK, "") for cell in cells))
+        copy.add_row(*(_with_part(change(_as_text(cell)), SOFT_BREAK, "") for cell in cells))
     return copy
 
 
@@ -137,7 +134,7 @@ def _as_text(cell: Any) -> Text:
     return cell if isinstance(cell, Text) else Text(str(cell))
 
 
-def _joined(cell: Text, separator: str, between: str) -> Text:
+def _with_part(cell: Text, separator: str, between: str) -> Text:
     """Split a cell at `separator` and join the parts by `between`; styles are kept."""
     return Text(between).join(cell.split(separator)) if separator in cell.plain else cell
 

@@ -34,12 +34,7 @@ _SQUARE = "x='.5' y='.5' width='12' height='12'"
 class Key:
     """An entry of a legend.
 
-    Attributes
-    ----------
-    swatch : str
-        SVG markup of the sample of the colour, 13 by 13 pixels, at the origin.
-    text : str
-        What the colour means.
+    `swatch`: SVG markup of the sample of the colour, 13 by 13 pixels, at the origin. `text`: what the colour means.
     """
 
     swatch: str
@@ -61,13 +56,7 @@ def job_fill(job: int, colours: Sequence[JobColour], key: str) -> str:
 
 @lru_cache(maxsize=64)
 def hatching(size: float) -> str:
-    """Markup of the stripes over a square of a node that no job can use.
-
-    Parameters
-    ----------
-    size : float
-        Side of the square, in pixels.
-    """
+    """Markup of the stripes over a square of a node that no job can use. `size`: side of the square, in pixels."""
     step = size / STRIPES
     place = f"width='{short(max(size / 16, 1.0))}' height='{short(size)}' stroke='none' fill-opacity='.6'"
     # Rectangles, because a page moves a square by the x and y of its parts.

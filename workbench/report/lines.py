@@ -23,15 +23,7 @@ _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
 class AxisBand(NamedTuple):
-    """A coloured stretch of a chart's horizontal axis.
-
-    Attributes
-    ----------
-    since, until : float
-        As the axis counts.
-    said : str
-        Its tip.
-    """
+    """A coloured stretch of a chart's horizontal axis. `since`, `until`: as the axis counts. `said`: its tip."""
 
     since: float
     until: float

@@ -41,11 +41,7 @@ class NicBox:
 def nic_boxes(parts: MachineParts | None, layout: MachineLayout) -> list[NicBox]:
     """Boxes for the NICs of a machine; empty if the picture has no room for them, as around islands of GPUs.
 
-    Parameters
-    ----------
-    parts : MachineParts or None
-    layout : MachineLayout
-        The places of the GPUs; boxes may lie up to `NIC_MARGINS` outside of it.
+    `layout`: the places of the GPUs; boxes may lie up to `NIC_MARGINS` outside of it.
 
     Returns
     -------

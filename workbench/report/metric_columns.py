@@ -33,12 +33,8 @@ __all__ = [
 class Column(NamedTuple):
     """A column of a table of metrics: one metric, or one key of a metric whose values are mappings.
 
-    Attributes
-    ----------
-    key : str
-        Empty where the metric has a single value.
-    is_text : bool
-        Whether the values are texts or parts of a whole (``3 of 4``), so that the column is aligned left.
+    `key`: empty where the metric has a single value. `is_text`: whether the values are texts or parts of a whole (``3
+    of 4``), so that the column is aligned left.
     """
 
     metric: Metric
@@ -86,10 +82,7 @@ class Column(NamedTuple):
 class ShownMetric(NamedTuple):
     """How the numbers of a metric of simulations are shown: shares in percent, times in one unit.
 
-    Attributes
-    ----------
-    time : TimeUnit, optional
-        Unit of a column of times; None for other metrics.
+    `time`: unit of a column of times; None for other metrics.
     """
 
     metric: Metric

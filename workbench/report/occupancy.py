@@ -183,10 +183,7 @@ def _bits(mask: int) -> tuple[int, ...]:
 def closed_nodes(snapshot: ClusterSnapshot, gangs: Iterable[Gang]) -> dict[int, str]:
     """Nodes on which none of the jobs can place a pod, each with the reason.
 
-    Parameters
-    ----------
-    gangs : iterable of Gang
-        Taints count if there is a job, and none tolerates them.
+    `gangs`: taints count if there is a job, and none tolerates them.
 
     Returns
     -------

@@ -33,9 +33,11 @@ _NAMED = 40
 def plot_value(value: Any, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
     """Draw a value on axes of matplotlib; this is ``value.plot(…)``.
 
+    Raises MissingExtraError: matplotlib is not installed, and no axes were given; UnknownNameError: no such kind,
+    option or metric.
+
     Parameters
     ----------
-    value : Comparison, SimulationResult or BandwidthMatrix
     ax : matplotlib.axes.Axes, optional
         None: new axes.
     kind : str, optional
@@ -45,17 +47,6 @@ def plot_value(value: Any, ax: Any = None, kind: str | None = None, **options: A
         the first of them.
     **options
         ``metric`` of a comparison: the key of a metric; by default pairs of pods by tier, or the tier of the job.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed, and no axes were given.
-    UnknownNameError
-        No such kind, option or metric.
     """
     return _drawn(_KINDS[type(value)], type(value).__name__, value, ax, kind, options)
 

@@ -78,12 +78,7 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     The table; GPUs in use, jobs waiting and free nodes in one HyperNode of each tier over time; on a network the
     distribution of step times and the traffic per link; and a Gantt chart per policy.
 
-    Parameters
-    ----------
-    results : sequence of SimulationResult
-        Of the same jobs.
-    snapshot : ClusterSnapshot
-        The cluster at the start.
+    `results`: of the same jobs. `snapshot`: the cluster at the start.
     """
     note, columns, rows = _rows(results, View.PAGE)
     pictures = [draw_usage(results), draw_waiting(results)]
@@ -168,13 +163,7 @@ def _draw_over_time(
 
 
 class Stretch(NamedTuple):
-    """A stretch of time that a chart marks.
-
-    Attributes
-    ----------
-    said : str
-        Its tip.
-    """
+    """A stretch of time that a chart marks. `said`: its tip."""
 
     since_s: float
     until_s: float
@@ -260,10 +249,7 @@ def draw_free_nodes(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
 
     Of a tier with one HyperNode these are all free nodes. Points as in `draw_usage`.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster at the start.
+    `snapshot`: the cluster at the start.
     """
     frames = {name: free_nodes(result, snapshot) for name, result in zip(run_names(results), results, strict=True)}
     charts = []
@@ -283,10 +269,7 @@ def draw_step_times(results: Sequence[SimulationResult], between: Between | None
     Across: a step over the same step with only the network cards of its nodes in the way. Upwards: the part of the GPU
     time of jobs that send in which steps were no slower than that.
 
-    Parameters
-    ----------
-    between : (float, float), optional
-        Seconds from which and to which steps count; None: all.
+    `between`: seconds from which and to which steps count; None: all.
     """
     lines = {}
     since, until = between or (0.0, float("inf"))

@@ -23,10 +23,7 @@ _SHADES, _VALUES = 45, 4
 class SpeedScale:
     """A logarithmic scale of bandwidths, each with its colour: the lighter the faster.
 
-    Attributes
-    ----------
-    low_gb_s, high_gb_s : float
-        The slowest and the fastest bandwidth; both 0 if there is none.
+    `low_gb_s`, `high_gb_s`: the slowest and the fastest bandwidth; both 0 if there is none.
     """
 
     low_gb_s: float

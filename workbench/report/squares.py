@@ -105,8 +105,6 @@ def squares(
 
     Parameters
     ----------
-    labels : sequence of str
-        Label of each square.
     size : float
         Side of a square, in pixels.
     tips : bool

@@ -105,7 +105,7 @@ class StudyView:
         for names, part in self.results.groupby([*_SCENARIO, "policy"], sort=False):
             *scenario, policy = names
             means = (shown.text(float(part[key].mean())) for key, shown in self.shown.items())
-            rows.append((_joined(scenario), str(policy), str(len(part)), *means))
+            rows.append((_names_text(scenario), str(policy), str(len(part)), *means))
         return rows
 
     def pair_rows(self) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -125,7 +125,7 @@ class StudyView:
             told = _counts(part["pairs"], "pair")
             if (part["pairs"] != part["seeds"]).any():
                 told = f"{_counts(part['seeds'], 'seed')} in {told}"
-            found.append((f"{_joined(names)}: {told}", rows))
+            found.append((f"{_names_text(names)}: {told}", rows))
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _counts(column: Any, one: str) -> str:
     return f"{' or '.join(map(str, counts))} {one if counts == [1] else f'{one}s'}"
 
 
-def _joined(names: Any) -> str:
+def _names_text(names: Any) -> str:
     return ", ".join(str(name) for name in names)
 
 
@@ -180,17 +180,11 @@ def study_tables(view: StudyView) -> list[Any]:
 
 
 def draw_differences(view: StudyView, key: str) -> str:
-    """An SVG chart of the differences of one outcome to the baseline, a line per scenario and policy.
-
-    Parameters
-    ----------
-    key : str
-        The outcome.
-    """
+    """An SVG chart of the differences of one outcome to the baseline, a line per scenario and policy."""
     part = view.differences[view.differences["outcome"] == key]
     rows = [
         DrawnInterval(
-            _joined([row["policy"], *(row[name] for name in _SCENARIO)]),
+            _names_text([row["policy"], *(row[name] for name in _SCENARIO)]),
             row["policy"],
             *(view.shown[key].scale * row[name] for name in ("difference", "low", "high")),
         )

@@ -25,7 +25,6 @@ def fit_text(text: str, width: float, font_px: float) -> str:
 
     Parameters
     ----------
-    text : str
     width : float
         Pixels available.
     font_px : float

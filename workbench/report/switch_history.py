@@ -33,10 +33,7 @@ _JOBS_NAMED = 2
 def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
     """Draw the states of the leaf switches after each step of a timeline, with the jobs under each switch.
 
-    Parameters
-    ----------
-    title : str
-        Heading; also the accessible name.
+    `title`: heading; also the accessible name.
 
     Returns
     -------

@@ -30,6 +30,8 @@ _MAX_PROBLEMS = 40
 def topology_tree(topology: Topology, depth: int | None = None, unfold: Collection[str] = ()) -> list[Any]:
     """Make the tree that `workbench topology show` prints.
 
+    Raises UnknownNameError: A HyperNode in `unfold` does not exist; InputError: a depth below 1.
+
     Parameters
     ----------
     depth : int, optional
@@ -42,13 +44,6 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
     -------
     list
         Objects that rich prints: a tree with siblings in natural order (s2 before s10), then the problems.
-
-    Raises
-    ------
-    UnknownNameError
-        A HyperNode in `unfold` does not exist.
-    InputError
-        A depth below 1.
     """
     if depth is not None and depth < 1:
         raise InputError("nothing to show", source="--depth", got=str(depth), expected="a number of tiers, from 1")

@@ -1,6 +1,6 @@
 """Simulate a cluster over time: jobs arrive, wait, run and end, nodes and GPUs break and recover.
 
-The package can be called: ``workbench.simulate(cluster, jobs, policy)`` is `workbench.simulate.run.simulate`.
+The package can be called: ``workbench.simulate(cluster, jobs, policy)`` is `workbench.simulate.engine.simulate`.
 
 Examples
 --------
@@ -20,10 +20,9 @@ from workbench.simulate.arrivals import at_load
 from workbench.simulate.breakdowns import Breakdown, FaultRates, draw_breakdowns
 from workbench.simulate.candidates import Candidates
 from workbench.simulate.disciplines import Discipline, discipline, get_discipline, list_disciplines
-from workbench.simulate.engine import Simulation
+from workbench.simulate.engine import Simulation, simulate
 from workbench.simulate.job import SimulatedJob
 from workbench.simulate.result import SimulationResult
-from workbench.simulate.run import simulate
 from workbench.simulate.timeline import Timeline
 
 __all__ = [

@@ -137,20 +137,22 @@ class NetworkTimes:
 class ActiveJobs:
     """The jobs of a simulation that hold nodes: those that run, and those that stand still for lost pods.
 
+    `running`: by number, in the order of their starts. `attempts`: those that are over.
+
     Parameters
     ----------
     clock, nodes, quotas, network
         Shared with the other parts of the simulation; without a network every job works as fast anywhere.
     events : EventQueue
         Where the ends of running jobs are planned.
-
-    Attributes
-    ----------
-    running : dict of int to JobRun
-        By number, in the order of their starts.
-    attempts : list of Attempt
-        Those that are over.
     """
+
+    # Overview:
+    #   start, complete      a waiting job gets nodes; a job whose work is done gives them back
+    #   lose, evict          a fault takes pods: the job stands still on the rest, or stops; preemption stops it
+    #   grow                 running jobs get more of their pods
+    #   work, _foretell      what was done up to now, and when it will end: again whenever the network changes its speed
+    # Every change goes through `_count`, which keeps the sums of GPUs and queues.
 
     def __init__(
         self, clock: VirtualClock, events: EventQueue[Key], nodes: HeldNodes, quotas: Quotas, network: Network | None

@@ -37,6 +37,9 @@ def at_load(
 ) -> list[SimulatedJob]:
     """Give jobs new times of arrival, in their order, so that they ask for a given part of a cluster's GPU time.
 
+    Raises InputError: a load that is not above 0; jobs that ask for no GPU time; a cluster without GPUs. Raises
+    UnknownNameError: no such kind of arrivals.
+
     Parameters
     ----------
     jobs, snapshot
@@ -47,13 +50,6 @@ def at_load(
     kind : {"poisson", "diurnal", "bursty"}
         ``poisson``: independent arrivals. ``diurnal``: independent, with a rate that swings by 60 % within a day.
         ``bursty``: gaps from a gamma distribution whose standard deviation is five times its mean.
-
-    Raises
-    ------
-    InputError
-        A load that is not above 0; jobs that ask for no GPU time; a cluster without GPUs.
-    UnknownNameError
-        No such kind of arrivals.
     """
     if kind not in ARRIVALS:
         raise UnknownNameError("kind of arrivals", kind, ARRIVALS)

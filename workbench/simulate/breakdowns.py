@@ -114,6 +114,8 @@ def draw_breakdowns(
 
     A part that is broken does not break again before its repair. The same generator state gives the same breakdowns.
 
+    Raises CapacityError: more than a million breakdowns.
+
     Parameters
     ----------
     snapshot, rates
@@ -122,11 +124,6 @@ def draw_breakdowns(
     rng : numpy.random.Generator
     fabric : RoutedFabric, optional
         Network whose cables break, too; the other breakdowns are the same with and without it.
-
-    Raises
-    ------
-    CapacityError
-        More than a million breakdowns.
     """
     topology = snapshot.topology
     found: list[Breakdown] = []

@@ -15,7 +15,7 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.contract import Policy
 from workbench.policies.retry import RetryRule
-from workbench.policies.session_stream import SessionStream
+from workbench.policies.stream import SessionStream
 from workbench.simulate.active_jobs import ActiveJobs
 from workbench.simulate.job_run import JobRun
 from workbench.simulate.waiting import BEHIND, FEW_GPUS, QUOTA, RefusalRow
@@ -39,8 +39,6 @@ class Candidates:
         Of queues; 1 if missing.
     closed : ndarray of shape (n,), bool
         Nodes that take no pods from the beginning.
-    runs : sequence of JobRun
-        All jobs of the simulation.
 
     Attributes
     ----------
@@ -53,6 +51,12 @@ class Candidates:
     head : JobRun, optional
         The first job that did not fit, if it holds up others; set by `hold_up`.
     """
+
+    # Overview:
+    #   asked by a discipline    first, behind, in_turn, may_fit, admits: who waits, kind by kind
+    #   done by a discipline     start, hold_up, pass_over, decided, evict
+    #   told by the simulation   add, freed, meet_new_pods: what lets refused kinds be tried again
+    # Each kind that waits has the code of its reason (`_note`); sentences are made when they are read (`reasons`).
 
     def __init__(
         self,

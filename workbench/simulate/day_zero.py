@@ -32,9 +32,10 @@ Longs = npt.NDArray[np.int64]
 def tuned_arrivals(trace: PodTrace, load: float, rng: np.random.Generator) -> Longs:
     """Draw an order in which pods of a trace arrive until they ask for `load` times the cluster's GPUs.
 
+    Raises InputError: no pod of the trace asks for a GPU, or the load is not above 0.
+
     Parameters
     ----------
-    trace : PodTrace
     load : float
         GPU thousandths asked for, as a multiple of those of the cluster; above 0.
     rng : numpy.random.Generator
@@ -49,11 +50,6 @@ def tuned_arrivals(trace: PodTrace, load: float, rng: np.random.Generator) -> Lo
     -----
     A copy is added until its thousandths per GPU, not those of all its GPUs, would pass the target: the rule of the
     study, whose orders come from another generator and are therefore others.
-
-    Raises
-    ------
-    InputError
-        No pod of the trace asks for a GPU, or the load is not above 0.
     """
     asked = trace.gpu_milli
     if not load > 0 or not asked.any():
@@ -87,7 +83,6 @@ class DayZeroFill(Value):
 
     Attributes
     ----------
-    policy : str
     total : int
         GPU thousandths of the cluster.
     node : ndarray of shape (a,), int32
@@ -186,6 +181,8 @@ class DayZero:
     ) -> DayZeroFill:
         """Fill the idle cluster with pods, one after another, by one policy.
 
+        Raises InputError: the policy cannot share GPUs, or an arrival is none of the trace's pods.
+
         Parameters
         ----------
         policy : Policy
@@ -196,11 +193,6 @@ class DayZero:
             The nodes in the order in which equals win; None: as the policy's parameters say.
         rng : numpy.random.Generator, optional
             Draws nodes and GPUs for `fgd-random`, and nodes for fresh ties; others read none. None: seed 0.
-
-        Raises
-        ------
-        InputError
-            The policy cannot share GPUs, or an arrival is none of the trace's pods.
         """
         check()
         if not isinstance(policy, GpuSharingPolicy):

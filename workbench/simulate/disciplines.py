@@ -40,13 +40,8 @@ class Discipline:
     A derived class overrides `rank`, `start` or both. A discipline keeps nothing between calls, so that a simulation
     can be stopped anywhere and goes on alike.
 
-    Attributes
-    ----------
-    name : str
-        The name that users type.
-    in_sessions : bool
-        Whether it hands all waiting jobs to the policy together, so that those which ask for the same may wait for
-        different reasons.
+    `name`: the name that users type. `in_sessions`: whether it hands all waiting jobs to the policy together, so that
+    those which ask for the same may wait for different reasons.
 
     Examples
     --------
@@ -265,12 +260,8 @@ def _in_queue(gang: Gang, admitted: bool) -> Gang:
 class Reservation(NamedTuple):
     """GPUs that backfilling reserves for the first job that does not fit, by their count alone.
 
-    Attributes
-    ----------
-    begins_s : float
-        When enough GPUs will be free; infinite: never, as far as is known.
-    spare : int
-        GPUs that will be free then beyond those that it needs.
+    `begins_s`: when enough GPUs will be free; infinite: never, as far as is known. `spare`: GPUs that will be free then
+    beyond those that it needs.
     """
 
     begins_s: float

@@ -37,7 +37,7 @@ from workbench.simulate.job import SimulatedJob
 from workbench.simulate.job_run import runs_of
 from workbench.simulate.result import SimulationResult, Usage
 
-__all__ = ["Simulation"]
+__all__ = ["Simulation", "simulate"]
 
 #: Seconds of the shortest cycle that is simulated; of shorter ones, the number until an event may overflow.
 _SHORTEST_CYCLE_S = 1e-6
@@ -48,6 +48,9 @@ _RETRY: Key = (RETRY, 0)
 
 class Simulation(Working):
     """A cluster and jobs in virtual time, placed by one policy; it can be stopped at any instant, and goes on.
+
+    Raises InputError: two jobs with the same name; a node or cable that the cluster does not have; a weight of 0 or
+    less; a network built for another topology. Raises UnknownNameError: no such policy or discipline.
 
     Parameters
     ----------
@@ -60,7 +63,6 @@ class Simulation(Working):
     discipline : Discipline or str
         Which waiting job is tried next and who may pass whom: an object of one's own, or the name of a registered one
         (`list_disciplines`).
-    breakdowns : iterable of Breakdown
     quotas : mapping of str to mapping of str to int
         By queue: resources that its jobs may hold together; without borrowing. A job beyond its quota waits and holds
         up nobody, whatever the discipline.
@@ -72,14 +74,6 @@ class Simulation(Working):
     network : Network, optional
         Links that the jobs share; jobs with a `SimulatedJob.step` then work as fast as their steps allow, which changes
         when another job starts, ends or meets a fault, or a cable breaks. None: every job works as fast anywhere.
-
-    Raises
-    ------
-    InputError
-        Two jobs with the same name; a node or cable that the cluster does not have; a weight of 0 or less; a network
-        built for another topology.
-    UnknownNameError
-        No such policy or discipline.
 
     Notes
     -----
@@ -193,19 +187,10 @@ class Simulation(Working):
     def run(self, until_s: float = float("inf"), progress: ProgressOption = None) -> Simulation:
         """Let time pass up to an instant, or until nothing is left to happen, and return the simulation.
 
-        Parameters
-        ----------
-        until_s : float
-            Events at this time still happen.
-        progress : bool or callable, optional
-            True: show a bar. A function is called with (jobs completed, jobs, name of the job) at each completion.
-
-        Raises
-        ------
-        InputError
-            The time lies before `now_s`, or is none.
-        Cancelled
-            The work was cancelled; the simulation can go on from there, and ends as if it had not been stopped.
+        `until_s`: events at this time still happen. `progress`, if True: show a bar. A function is called with (jobs
+        completed, jobs, name of the job) at each completion. Raises InputError: the time lies before `now_s`, or is
+        none. Raises Cancelled: the work was cancelled; the simulation can go on from there, and ends as if it had not
+        been stopped.
         """
         if not until_s >= self.now_s:
             got, expected = instant_text(until_s), f"{instant_text(self.now_s)} s or later"
@@ -320,3 +305,39 @@ class Simulation(Working):
             tuple(self._candidates.refusals),
             self._kinds_at_first,
         )
+
+
+def simulate(
+    cluster: ClusterSnapshot | Scenario,
+    jobs: Sequence[SimulatedJob] | JobLog,
+    policy: Policy | str = "volcano",
+    *,
+    until_s: float = float("inf"),
+    progress: ProgressOption = None,
+    **options: Any,
+) -> SimulationResult:
+    """Let jobs arrive, wait, run and end on a cluster, placed by one policy.
+
+    Parameters
+    ----------
+    cluster : ClusterSnapshot or Scenario
+        The cluster at the start; jobs that wait in a scenario are left out.
+    jobs : sequence of SimulatedJob, or JobLog
+        Jobs with the times of their arrival and their work, such as `workbench.load_jobs` reads.
+    until_s : float
+        Instant up to which time passes.
+    progress : bool or callable, optional
+        True: show a bar; a function is called with (jobs completed, jobs, name of the job).
+    **options
+        Further arguments of `workbench.Simulation`: discipline, breakdowns, quotas, weights, retry, network.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> tree = wb.generate_scenario("three-level-tree")
+    >>> work = [wb.SimulatedJob(wb.gang(f"job-{i}", pods=5, gpus=8), 0.0, 60.0) for i in range(2)]
+    >>> result = wb.simulate(tree, work, "binpack")
+    >>> result.to_dataframe()["waited_s"].tolist()
+    [0.0, 60.0]
+    """
+    return Simulation(cluster, policy, jobs, **options).run(until_s, progress).result()

@@ -29,15 +29,8 @@ __all__ = ["FillStudy", "allocation_bound", "fill_study"]
 class FillStudy(Value):
     """Curves of every policy and seed.
 
-    Attributes
-    ----------
-    trace : str
-    seeds : tuple of int
-    curves : mapping of (str, int) to pandas.DataFrame
-        By policy and seed: `DayZeroFill.curve`.
-    bounds : mapping of int to float
-        By seed: percent of the cluster's GPU thousandths that no policy can exceed (`allocation_bound`).
-    provenance : Provenance
+    `curves`: by policy and seed: `DayZeroFill.curve`. `bounds`: by seed: percent of the cluster's GPU thousandths that
+    no policy can exceed (`allocation_bound`).
     """
 
     trace: str
@@ -116,9 +109,10 @@ def fill_study(
 ) -> FillStudy:
     """Fill an idle cluster with the pods of a trace, once for every policy and seed.
 
+    Raises InputError: a policy that cannot share GPUs; a trace without GPUs.
+
     Parameters
     ----------
-    trace : PodTrace
     policies : sequence of Policy
         Those that let pods share GPUs.
     seeds : sequence of int
@@ -129,11 +123,6 @@ def fill_study(
         Arrivals and order of nodes of each seed, in place of those drawn (`workbench.formats.openb.read_openb_order`).
     progress : callable, optional
         Called before each run with the number of runs done, of all runs, and what comes next; once more at the end.
-
-    Raises
-    ------
-    InputError
-        A policy that cannot share GPUs; a trace without GPUs.
     """
     ready = DayZero(trace)
     curves, bounds = {}, {}
@@ -167,7 +156,6 @@ def allocation_bound(trace: PodTrace, arrivals: Longs) -> int:
 
     Parameters
     ----------
-    trace : PodTrace
     arrivals : ndarray of shape (a,), int64
         Positions in ``trace.gangs``.
 

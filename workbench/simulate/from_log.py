@@ -28,9 +28,10 @@ def simulated_jobs(
 ) -> list[SimulatedJob]:
     """Jobs of a log, in its order, that ask for GPUs by the resource name that the cluster uses.
 
+    Raises InputError: the parallel shape of a job does not fit its GPUs.
+
     Parameters
     ----------
-    log : JobLog
     snapshot : ClusterSnapshot
         The cluster; if it has GPUs under several names, the first is taken.
     restart_s : float
@@ -39,11 +40,6 @@ def simulated_jobs(
         Of the jobs without one in the log.
     restarts : {"job", "pods"}
         As of `SimulatedJob`.
-
-    Raises
-    ------
-    InputError
-        The parallel shape of a job does not fit its GPUs.
     """
     columns = snapshot.gpu_columns
     resource = snapshot.resources[columns[0]] if columns else GPU
@@ -64,10 +60,7 @@ def simulated_jobs(
 def as_jobs(jobs: Sequence[SimulatedJob] | JobLog, snapshot: ClusterSnapshot) -> Sequence[SimulatedJob]:
     """The jobs of a simulation: those of a log on the cluster, others as they are.
 
-    Raises
-    ------
-    InputError
-        Something else.
+    Raises InputError: something else.
     """
     if isinstance(jobs, JobLog):
         return simulated_jobs(jobs, snapshot, 0.0)

@@ -18,7 +18,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies.contract import Policy
-from workbench.policies.session_stream import SessionStream
+from workbench.policies.stream import SessionStream
 from workbench.simulate.lost_pods import placement_of_running, with_pods_placed_again
 
 __all__ = ["HeldNodes", "break_gpus", "break_node", "held_gpus", "pace_of", "smallest_missing", "whole_gpus"]
@@ -30,18 +30,15 @@ Key = Any
 class HeldNodes(Working):
     """The nodes of a cluster as jobs hold them and faults break them; `Simulation` and `Timeline` are built on it.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster at the beginning, with its running pods; not changed.
-    policy : Policy
-
-    Attributes
-    ----------
-    free_gpus : int
-        Idle whole GPUs on nodes that are not broken, including those of HyperNodes reserved for one Job; a GPU that
-        placed pods share counts, too.
+    `snapshot`: the cluster at the beginning, with its running pods; not changed. `free_gpus`: idle whole GPUs on nodes
+    that are not broken, including those of HyperNodes reserved for one Job; a GPU that placed pods share counts, too.
     """
+
+    # Overview:
+    #   place, adopt, extend, release, take_over   who holds what, by the key of the job
+    #   break_down, repair                         nodes and GPUs that faults close; a node may suffer from several
+    #   hit_by                                     which jobs a fault meets: the caller stops them before it breaks
+    #   snapshot                                   the cluster with all of this
 
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
         self._base, self._policy = snapshot, policy
@@ -117,10 +114,7 @@ class HeldNodes(Working):
     def take_over(self, gang: str) -> None:
         """Let the running pods of a gang of the first snapshot be held under its name, ``namespace/name``.
 
-        Raises
-        ------
-        UnknownNameError
-            No pod of such a gang runs; terminating pods do not count, and stay as they are.
+        Raises UnknownNameError: no pod of such a gang runs; terminating pods do not count, and stay as they are.
         """
         placement = placement_of_running(gang, self._base)
         left = self._base.without_pods(lambda pod: pod.gang == gang and pod.node >= 0 and not pod.terminating)

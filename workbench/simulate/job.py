@@ -28,6 +28,9 @@ _ROUNDING = 1e-9
 class SimulatedJob(Value):
     """A gang that arrives and works for some time; a fault on one of its nodes stops it.
 
+    Raises InputError: a time is negative or above 1e12 (`MOST_SECONDS`), `checkpoint_s` is 0, there are no pods, or the
+    parallel shape of `step` is not one of all pods; UnknownNameError: no such `restarts`.
+
     Attributes
     ----------
     gang : Gang
@@ -48,14 +51,6 @@ class SimulatedJob(Value):
         Jobs with such pods in either case.
     step : TrainingStep, optional
         What it sends in a training step, for simulations on a network; None: nothing.
-
-    Raises
-    ------
-    InputError
-        A time is negative or above 1e12 (`MOST_SECONDS`), `checkpoint_s` is 0, there are no pods, or the parallel shape
-        of `step` is not one of all pods.
-    UnknownNameError
-        No such `restarts`.
 
     Examples
     --------

@@ -33,7 +33,6 @@ def after_fault(placement: Placement, lost: Mask, *, by_pods: bool) -> Placement
 
     Parameters
     ----------
-    placement : Placement
     lost : ndarray of shape (n_pods,), bool
     by_pods : bool
         Whether a job loses these pods only; otherwise it loses all of them. A HyperJob loses its Jobs with such pods
@@ -167,12 +166,8 @@ def can_go_on(placement: Placement) -> bool:
 def with_pods_placed_again(standing: Placement, added: Placement) -> Placement:
     """The placement of a job of which some pods were placed again.
 
-    Parameters
-    ----------
-    standing : Placement
-        Of the whole job, without the pods that are missing.
-    added : Placement
-        Of the gang of `missing_pods`, by the same policy.
+    `standing`: of the whole job, without the pods that are missing. `added`: of the gang of `missing_pods`, by the same
+    policy.
     """
     moved = _positions(standing.gang, added.gang)
     group = added.annotation_group
@@ -234,16 +229,8 @@ def _placed_jobs(placement: Placement) -> Iterator[tuple[str, list[int]]]:
 def placement_of_running(key: str, snapshot: ClusterSnapshot) -> Placement:
     """The running pods of a gang of a snapshot as a placement; all of them are needed.
 
-    Parameters
-    ----------
-    key : str
-        ``namespace/name`` of the gang.
-    snapshot : ClusterSnapshot
-
-    Raises
-    ------
-    UnknownNameError
-        No pod of such a gang runs on a node of the snapshot.
+    `key`: ``namespace/name`` of the gang. Raises UnknownNameError: no pod of such a gang runs on a node of the
+    snapshot.
     """
     shapes: dict[tuple[object, ...], list[RunningPod]] = {}
     for pod in snapshot.running:

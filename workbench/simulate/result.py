@@ -43,7 +43,6 @@ class Attempt(NamedTuple):
     ----------
     job : int
         Number of the job.
-    start_s, end_s : float
     outcome : {"completed", "stopped", "grown", "running", "standing"}
         ``stopped``: by a fault, or evicted for another job; ``grown``: the job got more of its pods and goes on with
         the next row; ``running``: when the simulation was looked at; ``standing``: pods of the job held their nodes,
@@ -86,8 +85,6 @@ class StepRow(NamedTuple):
 
     Attributes
     ----------
-    time_s : float
-    job : int
     card_s : float
         If nothing but the network cards of its nodes limited it.
     alone_s : float
@@ -117,8 +114,6 @@ class LinkUse(NamedTuple):
     direction : {"up", "down"}
     gb_s : float
         GB/s that it can carry.
-    gb : float
-        GB that it carried.
     """
 
     below: str
@@ -136,7 +131,6 @@ class SimulationResult(Value, Displayed, Plotted):
 
     Attributes
     ----------
-    policy, discipline : str
     jobs : tuple of SimulatedJob
         In the order given.
     attempts : tuple of Attempt
@@ -147,8 +141,6 @@ class SimulationResult(Value, Displayed, Plotted):
         Jobs that wait at the end, with why and what would help; computed when it is read (`WaitingReasons`).
     n_gpus : int
         GPUs of the cluster.
-    node_names : tuple of str
-    provenance : Provenance
     ended_s : float
         Time up to which the simulation had run.
     done : bool
@@ -171,6 +163,9 @@ class SimulationResult(Value, Displayed, Plotted):
     >>> result.to_dataframe()[["job", "ended_s"]].values.tolist()
     [['default/mine', 60.0]]
     """
+
+    # Fields first; then tables of them (`to_dataframe`, `…_frame`), numbers by the declared metrics (`summary`,
+    # `measured`) and JSON (`to_dict`).
 
     policy: str
     discipline: str
@@ -276,12 +271,7 @@ class SimulationResult(Value, Displayed, Plotted):
         return self._signed(frame)
 
     def waiting_frame(self, time_s: float) -> pandas.DataFrame:
-        """A row per job that waits at an instant, longest wait first: job, since_s, and code, the reason.
-
-        Parameters
-        ----------
-        time_s : float
-        """
+        """A row per job that waits at an instant, longest wait first: job, since_s, and code, the reason."""
         import pandas
 
         rows = [(self.jobs[one.job].gang.key, one.since_s, one.code) for one in waiting_at(self, time_s)]
@@ -345,10 +335,7 @@ class SimulationResult(Value, Displayed, Plotted):
     def measured(self, metrics: Sequence[Metric] | None = None) -> Measured:
         """The metrics of the simulation, those that users added included, as tables and pages show them.
 
-        Parameters
-        ----------
-        metrics : sequence of Metric, optional
-            By default all that this process knows.
+        `metrics`: by default all that this process knows.
         """
         return measure_simulation(self.facts, metrics)
 

@@ -28,11 +28,7 @@ def step_of_shape(shape: PublishedShape, gpu_tflops: float) -> TrainingStep:
     Compute is 2 operations per active parameter and token forward, twice that backward, spread evenly over tensor-,
     pipeline- and context-parallel ranks. All parameters but the active ones count as those of experts.
 
-    Parameters
-    ----------
-    shape : PublishedShape
-    gpu_tflops : float
-        10^12 operations per second that a GPU reaches in training, not its peak.
+    `gpu_tflops`: 10^12 operations per second that a GPU reaches in training, not its peak.
     """
     positive(gpu_tflops, "gpu_tflops")
     dp, tp, pp, cp, ep = shape.degrees
@@ -73,6 +69,8 @@ def draw_shaped_jobs(
     Every shape that the cluster can hold is as likely as any other; durations are log-normal. Pods take whole nodes of
     the size that most nodes have. The same generator state gives the same jobs.
 
+    Raises InputError: the cluster has no GPUs, or holds none of the shapes.
+
     Parameters
     ----------
     shapes, snapshot, count, rng
@@ -82,11 +80,6 @@ def draw_shaped_jobs(
         Median of the durations in seconds.
     spread : float
         Standard deviation of their logarithm.
-
-    Raises
-    ------
-    InputError
-        The cluster has no GPUs, or holds none of the shapes.
     """
     whole(count, "count")
     positive(median_s, "median_s")

@@ -35,16 +35,8 @@ __all__ = ["Timeline"]
 class Timeline(Working):
     """A cluster under one policy, step by step: submit, end, retry, fault, recover.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot or Scenario
-        The initial cluster; not changed. Jobs of a scenario are not submitted.
-    policy : Policy or str
-
-    Attributes
-    ----------
-    moments : list of Moment
-        The initial state, then the state after each step.
+    `snapshot`: the initial cluster; not changed. Jobs of a scenario are not submitted. `moments`: the initial state,
+    then the state after each step.
 
     Examples
     --------
@@ -98,10 +90,7 @@ class Timeline(Working):
     def submit(self, gang: Gang) -> Moment:
         """Submit a job: the policy places it, or it becomes pending. Returns the new moment, as all steps do.
 
-        Raises
-        ------
-        InputError
-            A job of this name runs or waits already.
+        Raises InputError: a job of this name runs or waits already.
         """
         if gang.key in self.pending or any(pod.gang == gang.key for pod in self.snapshot.running):
             raise InputError("a job of this name is there already", source="timeline", got=gang.key)
@@ -111,10 +100,7 @@ class Timeline(Working):
     def retry(self, name: str) -> Moment:
         """Try to place the pending job called `name` (``namespace/name``) again.
 
-        Raises
-        ------
-        UnknownNameError
-            No such job waits.
+        Raises UnknownNameError: no such job waits.
         """
         key = self._key(name, self.pending)
         return self._record(f"retry {name}", [self._try(key)])
@@ -122,10 +108,7 @@ class Timeline(Working):
     def end(self, name: str) -> Moment:
         """End the running or pending job called `name` (``namespace/name``) and free its resources.
 
-        Raises
-        ------
-        UnknownNameError
-            No such job.
+        Raises UnknownNameError: no such job.
         """
         key = self._key(name, dict.fromkeys([*self._running(self.snapshot.running), *self.pending]))
         if self._waiting.pop(key, None) is None:
@@ -137,11 +120,7 @@ class Timeline(Working):
     def fault(self, node: str, gpus: Sequence[int] = ()) -> Moment:
         """Break a node, or some of its GPUs, and place the jobs that lost pods again, in the order of their names.
 
-        Parameters
-        ----------
-        node : str
-        gpus : sequence of int
-            Numbers of the broken GPUs on the node; empty: the whole node is broken.
+        `gpus`: numbers of the broken GPUs on the node; empty: the whole node is broken.
 
         Notes
         -----
@@ -186,10 +165,7 @@ class Timeline(Working):
     def recover(self, node: str) -> Moment:
         """Repair a broken node with all its GPUs; waiting pods may be placed on it again.
 
-        Raises
-        ------
-        InputError
-            The node is not broken.
+        Raises InputError: the node is not broken.
         """
         faults = self._nodes.faults_of(self.snapshot.topology.node(node))
         if not faults:
@@ -204,10 +180,7 @@ class Timeline(Working):
         A step is ``("submit", gang)``, ``("end", name)``, ``("retry", name)``, ``("fault", node)`` or ``("recover",
         node)``.
 
-        Raises
-        ------
-        UnknownNameError
-            No such step.
+        Raises UnknownNameError: no such step.
         """
         kinds: tuple[Callable[..., Moment], ...] = self.submit, self.end, self.retry, self.fault, self.recover
         known = {one.__name__: one for one in kinds}

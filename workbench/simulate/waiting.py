@@ -37,13 +37,8 @@ _MEANINGS: Mapping[str, str] = {
 class RefusalRow(NamedTuple):
     """Why jobs of one kind wait from an instant until the next row of the kind, as long as any of them waits.
 
-    Attributes
-    ----------
-    time_s : float
-    kind : int
-        Jobs of one kind ask for the same (`SimulationResult.kinds`).
-    code : str
-        Code of the policy's reason (`workbench.model.notice_codes.CODES`), or one of this module.
+    `kind`: jobs of one kind ask for the same (`SimulationResult.kinds`). `code`: code of the policy's reason
+    (`workbench.model.notice_codes.CODES`), or one of this module.
     """
 
     time_s: float
@@ -54,13 +49,7 @@ class RefusalRow(NamedTuple):
 class WaitingJob(NamedTuple):
     """A job that waits at some instant.
 
-    Attributes
-    ----------
-    job : int
-        Number of the job.
-    since_s : float
-        Since when it waits: its submission, or the fault that stopped it.
-    code : str
+    `job`: number of the job. `since_s`: since when it waits: its submission, or the fault that stopped it.
     """
 
     job: int
@@ -91,11 +80,8 @@ def meaning_of(code: str) -> str:
 def waiting_at(result: Any, time_s: float) -> list[WaitingJob]:
     """The jobs that wait at an instant, with their reasons, longest wait first (ties: the order of the jobs).
 
-    Parameters
-    ----------
-    result : SimulationResult
-    time_s : float
-        Jobs that start at this instant wait no longer; from the end of the simulation on, those wait that waited then.
+    `time_s`: jobs that start at this instant wait no longer; from the end of the simulation on, those wait that waited
+    then.
     """
     at = min(time_s, result.ended_s)
     rows = _rows_of_kinds(result)

@@ -25,7 +25,6 @@ class WaitingReasons(Mapping[int, str]):
 
     Parameters
     ----------
-    policy : Policy
     snapshot : ClusterSnapshot
         The cluster with the jobs that run.
     known : mapping of int to str or Gang

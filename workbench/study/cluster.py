@@ -50,11 +50,7 @@ def check_connection(address: str | None, workers: int | None) -> None:
 
     Raises InputError: an address of another form; `workers` beside an address, below 1, or more than four per core.
 
-    Parameters
-    ----------
-    address : str, optional
-        SCHEME://HOST:PORT; without a scheme it is TCP, as Dask has it.
-    workers : int, optional
+    `address`: SCHEME://HOST:PORT; without a scheme it is TCP, as Dask has it.
     """
     most = _PER_CORE * cores()
     if workers is not None and (address is not None or not 1 <= workers <= most):
@@ -73,20 +69,9 @@ def check_connection(address: str | None, workers: int | None) -> None:
 def connected(address: str | None, workers: int | None) -> Iterator[Any]:
     """Context manager that yields a `distributed.Client` with at least one worker.
 
-    Parameters
-    ----------
-    address : str, optional
-        Address of a scheduler, as `check_connection` accepts it; None: a cluster on this machine that ends with the
-        context.
-    workers : int, optional
-        Worker processes on this machine; None: one per core.
-
-    Raises
-    ------
-    InputError
-        No TLS certificates for an address of TLS.
-    ClusterError
-        No scheduler at the address, or it has no worker.
+    `address`: address of a scheduler, as `check_connection` accepts it; None: a cluster on this machine that ends with
+    the context. `workers`: worker processes on this machine; None: one per core. Raises InputError: no TLS certificates
+    for an address of TLS; ClusterError: no scheduler at the address, or it has no worker.
     """
     if address is None:
         with local_cluster(workers or cores()) as cluster, _client(cluster) as client:
@@ -111,10 +96,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
     Raises ClusterError: the worker processes could not be started.
 
-    Parameters
-    ----------
-    workers : int
-        1 or more.
+    `workers`: 1 or more.
     """
     with optional("study"):
         import dask

@@ -105,11 +105,8 @@ def package_digest() -> str:
 class _Sums:
     """A SHA-256 of a sequence of values; each is hashed with a tag and its length, so that the encoding is unambiguous.
 
-    Parameters
-    ----------
-    outer : _Sums, optional
-        The sum for which this one hashes an element of an unordered collection; objects that it has hashed already are
-        known here, too.
+    `outer`: the sum for which this one hashes an element of an unordered collection; objects that it has hashed already
+    are known here, too.
     """
 
     def __init__(self, outer: _Sums | None = None) -> None:

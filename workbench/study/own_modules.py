@@ -44,12 +44,8 @@ def is_installed(module: str | None) -> bool:
 def own_modules(names: Iterable[str], known: Set[str] = frozenset()) -> dict[str, str]:
     """The user's own modules among some, with those that they import, and so on.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Full names of modules. Names of nothing, and of modules that are not the user's, are left out.
-    known : set of str
-        Modules to leave out, with what is imported by them alone.
+    `names`: full names of modules. Names of nothing, and of modules that are not the user's, are left out. `known`:
+    modules to leave out, with what is imported by them alone.
 
     Returns
     -------
@@ -78,12 +74,8 @@ def own_modules(names: Iterable[str], known: Set[str] = frozenset()) -> dict[str
 def reached_modules(modules: Iterable[str], names: Iterable[str]) -> frozenset[str]:
     """Names of imported modules that are attributes of others, as ``b`` is in ``a.b.rule()``.
 
-    Parameters
-    ----------
-    modules : iterable of str
-        Full names of modules to begin at, which are part of the answer.
-    names : iterable of str
-        Names of attributes that a piece of code mentions.
+    `modules`: full names of modules to begin at, which are part of the answer. `names`: names of attributes that a
+    piece of code mentions.
     """
     names = [*names]
     found: set[str] = set()
@@ -97,11 +89,7 @@ def reached_modules(modules: Iterable[str], names: Iterable[str]) -> frozenset[s
 def imported_modules(code: CodeType, package: str) -> frozenset[str]:
     """Names of modules that a piece of code imports, also in the functions inside of it.
 
-    Parameters
-    ----------
-    code : CodeType
-    package : str
-        Name of the package that relative imports begin in; empty: none.
+    `package`: name of the package that relative imports begin in; empty: none.
 
     Returns
     -------

@@ -70,8 +70,6 @@ class Run:
 
     Attributes
     ----------
-    topology, workload, discipline, policy : str
-        Names in the study.
     digest : str
         SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and the
         metrics that the user added. Runs
@@ -97,10 +95,11 @@ class StudyPlan(Value):
 
     Two studies are equal only if they hold the same policies, because a policy equals itself only.
 
+    Raises InputError: a part with nothing in it, a value twice, a time that is none; UnknownNameError: a discipline, a
+    baseline, a restart, a retry or the topology of a network that does not exist.
+
     Attributes
     ----------
-    topologies : mapping of str to ClusterSnapshot
-    workloads : mapping of str to StudyWorkload
     policies : mapping of str to Policy
         By the name that tables show. A policy with a parameter ``seed`` gets the seed of each run.
     disciplines : tuple of str
@@ -125,13 +124,6 @@ class StudyPlan(Value):
     retry : {"changes", "own"}
         When waiting jobs are tried: whenever something arrives or is freed, or by the retry rule of the scheduler
         that the policy models (`SchedulerTraits.retry`).
-
-    Raises
-    ------
-    InputError
-        A part with nothing in it, a value twice, a time that is none.
-    UnknownNameError
-        A discipline, a baseline, a restart, a retry or the topology of a network that does not exist.
 
     Notes
     -----

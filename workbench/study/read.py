@@ -47,12 +47,8 @@ def read_study(path: str | Path, kind: type[S]) -> S:
     Raises InputError: in any of the files; a name twice; a policy's parameter that is none; a network without any
     training step, or a step without a network. The study's file and the place are named.
 
-    Parameters
-    ----------
-    path : path
-        The study's file (docs/studies.md).
-    kind : type
-        `StudyPlan` or a class derived from it; one of its instances is returned.
+    `path`: the study's file (docs/studies.md). `kind`: `StudyPlan` or a class derived from it; one of its instances is
+    returned.
     """
     file = read_study_file(path)
     source = str(path)

@@ -48,10 +48,7 @@ def outcomes_to_compare() -> list[Metric]:
 def outcomes_of(results: pandas.DataFrame) -> list[Metric]:
     """The metrics that tables of some results show if the user names none: those of `View.STUDY`.
 
-    Parameters
-    ----------
-    results : pandas.DataFrame
-        As `Study.results` returns it. A rare metric is shown if it is not 0 in some run.
+    `results`: as `Study.results` returns it. A rare metric is shown if it is not 0 in some run.
     """
     return [
         metric
@@ -63,12 +60,7 @@ def outcomes_of(results: pandas.DataFrame) -> list[Metric]:
 def outcome(key: str) -> Metric:
     """The metric of simulations that has a key and a direction.
 
-    Raises
-    ------
-    UnknownNameError
-        No metric of that key.
-    InputError
-        The metric has no direction.
+    Raises UnknownNameError: no metric of that key; InputError: the metric has no direction.
     """
     found = next((metric for metric in simulation_metrics() if metric.key == key), None)
     if found is None:
@@ -83,6 +75,8 @@ def compare_in_pairs(
     results: pandas.DataFrame, baseline: str, outcomes: Sequence[str] | None = None, *, pooled: bool = False
 ) -> pandas.DataFrame:
     """Compare each policy with a baseline over pairs of runs of equal topology, workload, discipline and seed.
+
+    Raises UnknownNameError: no such policy or outcome; InputError: no results, or an outcome without a direction.
 
     Parameters
     ----------
@@ -105,13 +99,6 @@ def compare_in_pairs(
         values), difference (mean - baseline), low and high (`bootstrap_interval` of the difference, seeds drawn),
         better, worse and equal (seeds), sign_p (`sign_test`). NaN where there are too few seeds. Unless pooled, a seed
         is a pair.
-
-    Raises
-    ------
-    UnknownNameError
-        No such policy or outcome.
-    InputError
-        No results, or an outcome without a direction.
 
     Notes
     -----
@@ -207,10 +194,7 @@ def bootstrap_interval(
 def sign_test(better: int, worse: int) -> float:
     """Exact two-sided sign test: probability of a split at least this uneven if better and worse were equally likely.
 
-    Parameters
-    ----------
-    better, worse : int
-        Independent values, such as pairs of different seeds; equal ones are left out.
+    `better`, `worse`: independent values, such as pairs of different seeds; equal ones are left out.
 
     Returns
     -------

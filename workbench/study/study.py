@@ -47,10 +47,8 @@ class Study(StudyPlan):
     def read(cls, path: str | Path) -> Study:
         """Read a study from a YAML file (docs/studies.md).
 
-        Raises
-        ------
-        InputError, UnknownNameError
-            A key that is not known, a wrong type, a file that is missing; file and place are named.
+        Raises InputError, UnknownNameError: a key that is not known, a wrong type, a file that is missing; file and
+        place are named.
         """
         return read_study(path, cls)
 
@@ -63,6 +61,10 @@ class Study(StudyPlan):
         progress: ProgressOption = None,
     ) -> pandas.DataFrame:
         """Do the runs whose results the folder has not, on Dask, and return the results of all.
+
+        Raises InputError: the folder cannot be written; `workers` together with an address; a policy raised an error,
+        which is told after all other runs are done. Raises ClusterError: no scheduler answers, a worker runs another
+        version, or workers die.
 
         Parameters
         ----------
@@ -81,14 +83,6 @@ class Study(StudyPlan):
         -------
         pandas.DataFrame
             As `results`.
-
-        Raises
-        ------
-        InputError
-            The folder cannot be written; `workers` together with an address; a policy raised an error, which is told
-            after all other runs are done.
-        ClusterError
-            No scheduler answers, a worker runs another version, or workers die.
         """
         with reported(progress) as step:
             return run_study(self, Path(folder), address, workers, step)
@@ -96,16 +90,8 @@ class Study(StudyPlan):
     def compare(self, results: pandas.DataFrame) -> pandas.DataFrame:
         """Compare every policy of the results with the baseline, in pairs of equal topology, workload and seed.
 
-        Parameters
-        ----------
-        results : pandas.DataFrame
-            As `run` and `results` return it.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row per outcome and policy with the difference, its interval and a sign test
-            (`workbench.study.statistics.compare_in_pairs`).
+        `results`: as `run` and `results` return it. Returns a row per outcome and policy with the difference, its
+        interval and a sign test (`workbench.study.statistics.compare_in_pairs`).
         """
         return compare_in_pairs(results, self.compared_with)
 
@@ -122,10 +108,6 @@ class Study(StudyPlan):
             A metric by policy, or its difference from the baseline with intervals.
         **options
             ``metric``: key of the metric, by default the mean waiting time.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         return handed_in("plot_runs")(results, lambda: self.compare(results), ax, kind, **options)
 

@@ -50,12 +50,8 @@ class DomainSize:
 class DomainChange:
     """One property of a HyperNode before and after: its name, its tier (with the tier's name) or its parent's name.
 
-    Attributes
-    ----------
-    name : str
-        The HyperNode's name after the change.
-    before, after : str or None
-        The property's value; None for a HyperNode without a parent.
+    `name`: the HyperNode's name after the change. `before`, `after`: the property's value; None for a HyperNode without
+    a parent.
     """
 
     name: str

@@ -56,8 +56,6 @@ def free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count
     Parameters
     ----------
     kind : {"switch", "node"}
-    prefix : str
-    count : int
     pad : bool
         Give all numbers one width, and at least that of the last name with the prefix.
     """
@@ -73,8 +71,6 @@ def next_names(last: int, prefix: str, count: int, pad: bool = True, least: int 
 
     Parameters
     ----------
-    last, count, least : int
-    prefix : str
     pad : bool
         Give all numbers one width.
     """
@@ -88,7 +84,6 @@ def new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
 
     Parameters
     ----------
-    gpus : int
     link_gbit_s : float
     gpu_model : str
         Becomes a label, with blanks replaced; empty: no label.
@@ -110,7 +105,6 @@ def check_count(name: str, value: Any, least: int) -> None:
     ----------
     name : str
         The argument in the error.
-    value : Any
     least : int
     """
     if type(value) is not int or value < least:

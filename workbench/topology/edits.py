@@ -188,7 +188,6 @@ def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
     Parameters
     ----------
     item_id : int
-    name : str
     """
     return [changed(draft[item_id], name=name)]
 

@@ -62,12 +62,8 @@ _CAPABILITY = 0.5
 class RunningGang:
     """A gang that runs: one pod on each of its nodes.
 
-    Attributes
-    ----------
-    nodes : sequence of int
-        Index of each pod's node, in the order of the pods' numbers.
-    gpu_mask : int
-        GPUs that each pod holds on its node, as a bit mask.
+    `nodes`: index of each pod's node, in the order of the pods' numbers. `gpu_mask`: GPUs that each pod holds on its
+    node, as a bit mask.
     """
 
     name: str
@@ -200,6 +196,8 @@ def fleet(
 ) -> tuple[BusyFabric, tuple[JobShape, ...]]:
     """A fleet of nodes with 8 GPUs in tiers, of which running gangs hold a part, and gangs that wait.
 
+    Raises InputError: as for `Fabric`.
+
     Parameters
     ----------
     sizes : sequence of int
@@ -212,11 +210,6 @@ def fleet(
     queues : int
         Queues that the gangs are in; the first has the weight 1, the next 2, and so on.
     seed : int
-
-    Raises
-    ------
-    InputError
-        As for `Fabric`.
     """
     shape = NodeShape(cpu=96, memory_gib=1024, devices={GPU: GPUS_PER_NODE})
     names = [f"team-{i:0{len(str(queues - 1))}d}" for i in range(queues)]

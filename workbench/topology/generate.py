@@ -40,12 +40,8 @@ GIB = 1 << 30
 class NodeShape:
     """Resources and labels of every node of a generated cluster.
 
-    Attributes
-    ----------
-    cpu : int
-        CPU cores.
-    devices : mapping of str to int
-        Extended resources; those that count GPUs or NPUs make the node's devices 0 … count - 1.
+    `cpu`: CPU cores. `devices`: extended resources; those that count GPUs or NPUs make the node's devices 0 … count -
+    1.
     """
 
     cpu: int = 96
@@ -76,6 +72,9 @@ class Fabric:
         tier 1     s0      s1      s2      s3
         nodes     0  1    2  3    4  5    6  7
 
+    Raises InputError: a size or a count below 1, no tier, more than `MAX_NODES` nodes, a list that does not match the
+    tiers, a matrix that does not match the node's GPUs.
+
     Parameters
     ----------
     sizes : sequence of int
@@ -85,7 +84,6 @@ class Fabric:
     prefixes : sequence of str
         Beginning of the HyperNodes' names, one per tier, or one for all. Tiers that share a prefix are numbered
         through from the lowest tier up.
-    node_prefix : str
     first_node : int
         Number of the first node.
     tier_names : sequence of str, optional
@@ -93,16 +91,13 @@ class Fabric:
     matrix : BandwidthMatrix, optional
         GPU links of every node.
 
-    Raises
-    ------
-    InputError
-        A size or a count below 1, no tier, more than `MAX_NODES` nodes, a list that does not match the tiers, a
-        matrix that does not match the node's GPUs.
-
     Notes
     -----
     Numbers in names are padded with zeros to equal width, so that byte order is the order of the cables.
     """
+
+    # Fields are checked first. Then the same cluster in two ways: as values at once (`topology`, `snapshot`), and as
+    # objects and manifests (`hypernodes`, `nodes`, `devices`, `manifests`); reading the latter gives the former.
 
     sizes: tuple[int, ...]
     roots: int = 1

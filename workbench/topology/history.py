@@ -17,10 +17,7 @@ MAX_STEPS = 500
 class Beside:
     """What an operation changes besides the drawing, such as the text of jobs.
 
-    Attributes
-    ----------
-    undo, redo : callable
-        Called without arguments after the drawing was changed back, or changed again.
+    `undo`, `redo`: called without arguments after the drawing was changed back, or changed again.
     """
 
     undo: Callable[[], None]
@@ -31,14 +28,7 @@ class Beside:
 class Step:
     """One operation on a drawing.
 
-    Attributes
-    ----------
-    label : str
-        Name of the operation in the menu (``move node-3``).
-    changes : tuple of Change
-        Its changes of the drawing.
-    beside : Beside, optional
-        What it changed besides; None: nothing.
+    `label`: name of the operation in the menu (``move node-3``). `beside`: what it changed besides; None: nothing.
     """
 
     label: str
@@ -49,10 +39,7 @@ class Step:
 class History:
     """A drawn topology with the operations that can be undone and redone.
 
-    Attributes
-    ----------
-    revision : int
-        Counts every change of the drawing, undo and redo included.
+    `revision`: counts every change of the drawing, undo and redo included.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -78,7 +65,6 @@ class History:
 
         Parameters
         ----------
-        label : str
         beside : Beside, optional
             What the operation has changed besides the drawing; it is recorded even without changes of the drawing.
         """

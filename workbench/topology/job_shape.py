@@ -22,7 +22,6 @@ class JobShape:
 
     Parameters
     ----------
-    name : str
     pods : int
         Number of pods, all of which are needed (minAvailable).
     cpu : int
@@ -40,7 +39,6 @@ class JobShape:
         0: no partitions.
     task : str
         Name of the only task.
-    queue : str
     """
 
     name: str

@@ -246,6 +246,8 @@ def _matrix(
 def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) -> BandwidthMatrix:
     """A copy of a bandwidth matrix with random noise, as if a benchmark had measured it.
 
+    Raises InputError: noise out of range.
+
     Parameters
     ----------
     noise : float
@@ -253,11 +255,6 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
         asymmetric. Values are cut at three deviations and rounded to 0.01 GB/s like the tools' printouts.
     rng : numpy.random.Generator
         Random generator; seed it for reproducible results.
-
-    Raises
-    ------
-    InputError
-        Noise out of range.
 
     Examples
     --------

@@ -11,12 +11,8 @@ __all__ = ["Nesting"]
 class Nesting:
     """The containment of HyperNodes in a forest, stored so that the names inside a name have consecutive numbers.
 
-    Parameters
-    ----------
-    children_first : sequence of str
-        Every name before its parent (`workbench.topology.build.cut_cycles`).
-    parent : mapping of str to str
-        Without cycles; a name without a parent is a root.
+    `children_first`: every name before its parent (`workbench.topology.build.cut_cycles`). `parent`: without cycles; a
+    name without a parent is a root.
     """
 
     def __init__(self, children_first: Sequence[str], parent: Mapping[str, str]) -> None:

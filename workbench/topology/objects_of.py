@@ -17,15 +17,8 @@ __all__ = ["hypernodes_in", "nodes_in"]
 def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> list[HyperNode]:
     """The HyperNodes of a topology, with exact members: child HyperNodes, then the nodes that no child holds.
 
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Other names for the HyperNodes, by index.
-
-    Returns
-    -------
-    list of HyperNode
-        By index of the HyperNode in the topology; members in byte order.
+    `names`: other names for the HyperNodes, by index. The result is by index of the HyperNode in the topology; members
+    in byte order.
     """
     called = topology.domain_names if names is None else names
     return [

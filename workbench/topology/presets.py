@@ -44,10 +44,7 @@ DESIGN = "Volcano design document 'Network Topology Aware Scheduling'"
 class Preset:
     """A named generator of a cluster with jobs, as `workbench topology generate` lists it.
 
-    Attributes
-    ----------
-    plan : callable
-        Function that takes the parameters by name and returns the fabric and the jobs on it.
+    `plan`: function that takes the parameters by name and returns the fabric and the jobs on it.
     """
 
     name: str
@@ -129,7 +126,6 @@ def machines(
     ----------
     model : str
         A name in `workbench.topology.machines.MACHINES`.
-    nodes : int
     noise, degraded, factor, directions, seed :
         See `workbench.topology.machines.with_noise` and `with_degraded_links`; drawn with `seed`, the degraded links
         first, so that noise does not move them. The nodes are equal.
@@ -179,7 +175,6 @@ def use_case_2(pods: int = 3000, group_size: int = 8, sizes: Sequence[int] = (24
 
     Parameters
     ----------
-    pods : int
     group_size : int
         Pods per group, written as partitionPolicy (Volcano 1.14 and later); 0 leaves the groups out.
     sizes : sequence of int
@@ -329,19 +324,14 @@ def generate(kind: str, **params: Any) -> list[Manifest]:
     """Kubernetes objects of a preset: HyperNodes, Nodes, Devices, then Jobs, always in the same order;
     of a fleet also Queues, and PodGroups and Pods that run.
 
+    Raises UnknownNameError: no such preset or parameter; InputError: a parameter out of range or of the wrong kind.
+
     Parameters
     ----------
     kind : str
         A name in `PRESETS`.
     **params
         The preset's parameters as values or as the text typed for them (``sizes="4,4,2"``); defaults for the rest.
-
-    Raises
-    ------
-    UnknownNameError
-        No such preset or parameter.
-    InputError
-        A parameter out of range or of the wrong kind.
     """
     fabric, jobs = _plan(kind, params)
     return [*fabric.manifests(), *(job.manifest() for job in jobs)]
@@ -353,14 +343,7 @@ def generate_jobs(kind: str, **params: Any) -> tuple[JobShape, ...]:
 
 
 def preset_fabric(kind: str, params: Mapping[str, Any]) -> Fabric:
-    """The fabric of a preset without its jobs.
-
-    Parameters
-    ----------
-    kind : str
-    params : mapping of str to object
-        As for `generate`, which names the errors, too.
-    """
+    """The fabric of a preset without its jobs. `params`: as for `generate`, which names the errors, too."""
     return _plan(kind, params)[0]
 
 

@@ -18,13 +18,8 @@ __all__ = ["import_over"]
 def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
     """Make a drawing of imported objects, completed with an earlier drawing's data about nodes of equal names.
 
-    Parameters
-    ----------
-    draft : Draft
-        The earlier drawing; not changed.
-    cluster : ClusterObjects
-        The import. If it has no Node, the patterns, label selectors and exact names of its HyperNodes select nodes of
-        the earlier drawing, and nodes that are not selected are dropped.
+    `draft`: the earlier drawing; not changed. `cluster`: the import. If it has no Node, the patterns, label selectors
+    and exact names of its HyperNodes select nodes of the earlier drawing, and nodes that are not selected are dropped.
 
     Returns
     -------
@@ -35,7 +30,7 @@ def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
     """
     known = {node.name: node for node in nodes_of(draft)}
     imported = cluster.nodes or _selected(known, cluster)
-    nodes = [_joined(node, known[name]) if name in known else node for name, node in imported.items()]
+    nodes = [_with_known(node, known[name]) if name in known else node for name, node in imported.items()]
     return draft_of(cluster.hypernodes.values(), nodes)
 
 
@@ -49,7 +44,7 @@ def _selected(known: Mapping[str, Node], cluster: ClusterObjects) -> dict[str, N
     return {names[i]: known[names[i]] for i in sorted(found)}
 
 
-def _joined(node: Node, known: Node) -> Node:
+def _with_known(node: Node, known: Node) -> Node:
     was, now = known.metadata, node.metadata
     metadata = replace(now, labels={**was.labels, **now.labels}, annotations={**was.annotations, **now.annotations})
     if node.allocatable:

@@ -27,12 +27,8 @@ __all__ = ["BegunDrawing", "begin_drawing"]
 class BegunDrawing(NamedTuple):
     """A drawing without a history.
 
-    Attributes
-    ----------
-    text : HyperNodeText
-        The HyperNodes as YAML.
-    snapshot : ClusterSnapshot, optional
-        The cluster that is drawn, whose pods and queues the drawing does not show; None: it has none.
+    `text`: the HyperNodes as YAML. `snapshot`: the cluster that is drawn, whose pods and queues the drawing does not
+    show; None: it has none.
     """
 
     draft: Draft

@@ -77,6 +77,12 @@ class PlacementComparer(Panel):
     8
     """
 
+    # Overview:
+    #   from Python   choose, configure, take_jobs, use: each sets what is compared, then `run`
+    #   run           a `Worker` compares and draws in the background; pictures go out as deltas (`_since`), and causes
+    #                 of pending jobs follow (`_tell_causes`)
+    #   from the page one handler for each message, below `_state`: settings, cards, fixes as steps to undo
+
     _esm = STATIC / "comparer.js"
     handlers = {
         "state": "_state",
@@ -186,10 +192,8 @@ class PlacementComparer(Panel):
     def configure(self, config: SchedulerConfig | None) -> None:
         """Use a scheduler configuration for every compared policy that reads one; None means each policy's own default.
 
-        Raises
-        ------
-        InputError
-            None of the policies reads one, or one of them cannot be made with it; nothing has changed then.
+        Raises InputError: None of the policies reads one, or one of them cannot be made with it; nothing has changed
+        then.
         """
         with_it = _configured(self._chosen, config)
         _check(with_it)
@@ -293,12 +297,8 @@ class PlacementComparer(Panel):
     def wait(self, seconds: float | None = None, causes: bool = True) -> None:
         """Wait until the running comparison has finished, and the causes of pending jobs are known.
 
-        Parameters
-        ----------
-        seconds : float, optional
-            Longest time to wait for each of the two; None: however long they take.
-        causes : bool
-            Wait for the causes, too.
+        `seconds`: longest time to wait for each of the two; None: however long they take. `causes`: wait for the
+        causes, too.
         """
         self._worker.wait(seconds)
         if causes:

@@ -50,10 +50,7 @@ _MOVES = 8
 def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> dict[str, Any]:
     """Everything that the page shows beside the pictures, JSON-ready.
 
-    Parameters
-    ----------
-    plan : DrawingPlan, optional
-        The layout of the pictures; None: it is computed.
+    `plan`: the layout of the pictures; None: it is computed.
     """
     columns = job_columns(comparison, View.COMPARER)
     return {
@@ -82,10 +79,7 @@ def comparison_view(comparison: Comparison, plan: DrawingPlan | None = None) -> 
 def picture_plan(comparison: Comparison, before: DrawingPlan | None = None) -> DrawingPlan:
     """The layout of the pictures of a comparison; the page shows cards in place of tool tips.
 
-    Parameters
-    ----------
-    before : DrawingPlan, optional
-        The layout of an earlier comparison, from which unchanged parts are copied.
+    `before`: the layout of an earlier comparison, from which unchanged parts are copied.
     """
     return DrawingPlan(comparison.snapshot.topology, before, tips=False)
 

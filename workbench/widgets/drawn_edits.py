@@ -29,10 +29,7 @@ def drawn_changes(draft: Draft, edits: Sequence[Edit]) -> list[Change]:
 
     Raises InputError: a node that is not drawn, or one that a failed switch or link cuts off.
 
-    Parameters
-    ----------
-    draft : Draft
-        Not changed.
+    `draft`: not changed.
     """
     after: dict[int, Item] = {}
     new: list[Change] = []

@@ -62,16 +62,11 @@ _KINDS: tuple[Literal["", "switch", "node"], ...] = ("", "switch", "node")
 class TopologyEditor(Panel):
     """Jupyter widget for drawing a topology or changing an existing one.
 
-    Parameters
-    ----------
-    source : Topology, ClusterSnapshot, Scenario, ClusterObjects, str or Path, optional
-        Initial drawing: a value, or a file in any format that `workbench.load` reads; empty by default. The
-        queues, running pods, GPUs and matrices of a snapshot stay with its nodes.
+    `source`: initial drawing: a value, or a file in any format that `workbench.load` reads; empty by default. The
+    queues, running pods, GPUs and matrices of a snapshot stay with its nodes.
 
     Attributes
     ----------
-    draft : Draft
-        The drawing.
     history : History
         The operations that can be undone and redone.
     changed : list of callable
@@ -87,6 +82,13 @@ class TopologyEditor(Panel):
     >>> editor.topology
     Topology(8 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))
     """
+
+    # Overview:
+    #   the drawing    a `Draft` with its history: an operation, by Python (`edit`, `make`) or the page (`_edit`), is a
+    #                  list of changes, which `_spread` draws in all views and keeps for the YAML text
+    #   the text       written when somebody looks at it (`_keep`, `_write`)
+    #   the cluster    GPUs in use and matrices stay beside the drawing (`_hold`, `_refill`, `assign`)
+    #   from the page  one handler for each message, below `_state`
 
     _esm = STATIC / "editor.js"
     handlers = {
@@ -178,21 +180,9 @@ class TopologyEditor(Panel):
     def assign(self, matrix: BandwidthMatrix, names: Collection[str] | None = None) -> list[str]:
         """Assign a GPU bandwidth matrix to nodes of the drawing.
 
-        Parameters
-        ----------
-        names : collection of str, optional
-            Nodes, or switches with all nodes under them, or RE2 patterns of whole names such as ``node-.*``; by default
-            the selection on the page.
-
-        Returns
-        -------
-        list of str
-            The nodes that got the matrix: those with as many GPUs as the matrix.
-
-        Raises
-        ------
-        InputError
-            An unknown name, an empty selection, or no node with that many GPUs.
+        `names`: nodes, or switches with all nodes under them, or RE2 patterns of whole names such as ``node-.*``; by
+        default the selection on the page. Returns the nodes that got the matrix: those with as many GPUs as the matrix.
+        Raises InputError: an unknown name, an empty selection, or no node with that many GPUs.
         """
         tops = [item.id for item in self.selected] if names is None else items_named(self.draft, names)
         if not tops:
@@ -237,10 +227,7 @@ class TopologyEditor(Panel):
     def show_moment(self, snapshot: ClusterSnapshot) -> None:
         """Show the drawn cluster as it is at another moment; only what differs is drawn anew.
 
-        Parameters
-        ----------
-        snapshot : ClusterSnapshot
-            Nodes and HyperNodes that differ from the drawing become one step of the history.
+        `snapshot`: nodes and HyperNodes that differ from the drawing become one step of the history.
 
         Notes
         -----
@@ -282,20 +269,16 @@ class TopologyEditor(Panel):
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one operation called `label`.
 
+        Raises InputError: as `check`; nothing has changed then.
+
         Parameters
         ----------
-        label : str
         edits : sequence of Edit
             Of nodes, which are drawn, and of queues and running pods, which are not.
         case : EditedSession
             The session in which they were tried.
         beside : Beside
             What the operation has changed besides the drawing.
-
-        Raises
-        ------
-        InputError
-            As `check`; nothing has changed then.
         """
         changes, before = drawn_changes(self.draft, edits), self._before
         after = before

@@ -19,12 +19,8 @@ __all__ = ["NOTHING", "Copied", "changes_of", "fabric_asked"]
 class Copied(NamedTuple):
     """The items of a drawing that were copied last, for pasting.
 
-    Attributes
-    ----------
-    mark : str
-        Identifier of the copy; the page puts it on the system's clipboard too, and sends it with ``paste``.
-    items : sequence of Item
-        Parents first.
+    `mark`: identifier of the copy; the page puts it on the system's clipboard too, and sends it with ``paste``.
+    `items`: parents first.
     """
 
     mark: str = ""
@@ -131,12 +127,8 @@ def _preset(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Chan
 def fabric_asked(body: dict[str, Any]) -> Fabric:
     """The fabric of the preset ``kind`` with ``parameters``, texts by name; an empty text means the default.
 
-    Raises
-    ------
-    UnknownNameError
-        No such preset or parameter.
-    InputError
-        A value of the wrong type or out of the parameter's range.
+    Raises UnknownNameError: no such preset or parameter; InputError: a value of the wrong type or out of the
+    parameter's range.
     """
     given = _get(body, "parameters", dict, {})
     return preset_fabric(_get(body, "kind", str, ""), {name: value for name, value in given.items() if value != ""})

@@ -34,6 +34,9 @@ _MOST_CAUSES = 40
 class FinishedComparison:
     """A comparison that ran to its end, and the answers to what its page asks about it.
 
+    `reports`: reports on pending jobs, by row and job, as far as they are made; None: the policy failed on a changed
+    cluster.
+
     Parameters
     ----------
     number : int
@@ -42,11 +45,6 @@ class FinishedComparison:
         Name and parameters of the policy of each row.
     plan : DrawingPlan
         Layout of the pictures.
-
-    Attributes
-    ----------
-    reports : dict of (int, str) to FixReport, optional
-        Reports on pending jobs, by row and job, as far as they are made; None: the policy failed on a changed cluster.
     """
 
     def __init__(

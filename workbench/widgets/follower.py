@@ -50,10 +50,7 @@ class ClusterMoment(NamedTuple):
 class Follower:
     """Follows a cluster in a thread and keeps its newest moment until somebody takes it.
 
-    Parameters
-    ----------
-    view : LiveView
-        Closed with the follower. Only the follower's thread uses it after `start`.
+    `view`: closed with the follower. Only the follower's thread uses it after `start`.
     """
 
     #: A cluster that is followed has its present moment only.
@@ -110,13 +107,7 @@ class Follower:
 
 
 class Replay:
-    """The moments of a recording, with what `Follower` has for a cluster that is followed.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-    """
+    """The moments of a recording, with what `Follower` has for a cluster that is followed. `name`: name of the file."""
 
     trouble = ""
 

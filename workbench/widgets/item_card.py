@@ -24,10 +24,7 @@ __all__ = ["GpusInUse", "item_card"]
 class GpusInUse:
     """GPUs that running pods hold on the nodes of a drawing.
 
-    Parameters
-    ----------
-    before : ClusterSnapshot, optional
-        The cluster from which the drawing was made; None: nothing runs.
+    `before`: the cluster from which the drawing was made; None: nothing runs.
     """
 
     def __init__(self, before: ClusterSnapshot | None) -> None:

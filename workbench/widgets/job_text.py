@@ -64,11 +64,8 @@ def job_yaml(fields: dict[str, Any]) -> str:
 
     Raises InputError: a field that is missing or out of range.
 
-    Parameters
-    ----------
-    fields : dict
-        ``name``; ``pods``, ``gpus``, ``cpu`` (whole numbers per job, per pod, per pod); ``mode`` (``none``, ``hard``,
-        ``soft``) and ``tier`` (highest tier allowed, of a hard job).
+    `fields`: ``name``; ``pods``, ``gpus``, ``cpu`` (whole numbers per job, per pod, per pod); ``mode`` (``none``,
+    ``hard``, ``soft``) and ``tier`` (highest tier allowed, of a hard job).
     """
     name = fields.get("name")
     if not isinstance(name, str) or not name:

@@ -21,12 +21,8 @@ class LiveStrip(Panel):
 
     A recording has a slider over its moments instead.
 
-    Parameters
-    ----------
-    follower : Follower or Replay
-        Started and closed by this widget.
-    show : callable
-        Shows a moment in the drawing and the placements; called in the kernel's thread.
+    `follower`: started and closed by this widget. `show`: shows a moment in the drawing and the placements; called in
+    the kernel's thread.
     """
 
     _esm = STATIC / "live.js"

@@ -26,10 +26,7 @@ class Loading(Generic[T]):
     Only the reading happens in the background. Whoever owns the widgets takes the result in the kernel's thread, so
     that no edit runs at the same time.
 
-    Parameters
-    ----------
-    tell : callable
-        Sends the page a message: ``loading`` with the progress in words, ``loaded`` when the result can be taken.
+    `tell`: sends the page a message: ``loading`` with the progress in words, ``loaded`` when the result can be taken.
     """
 
     def __init__(self, tell: Callable[[str, dict[str, Any]], None]) -> None:
@@ -94,10 +91,7 @@ class Loading(Generic[T]):
     def take(self) -> T | None:
         """Return what was read and forget it; None if nothing has been read since the last call.
 
-        Raises
-        ------
-        Exception
-            The exception with which the reading failed.
+        Raises Exception: the exception with which the reading failed.
         """
         if not self._found:
             return None

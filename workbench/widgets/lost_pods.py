@@ -26,8 +26,6 @@ class HitJob:
     ----------
     key : str
         ``namespace/name``, or ``pod namespace/name`` of a pod that belongs to no gang.
-    pods : int
-        Its running pods.
     lost : int
         Those on nodes that a failed node, switch or link cuts off.
     staying : int

@@ -92,6 +92,10 @@ class MatrixLoader(Panel):
     2
     """
 
+    # A printout (`load`, `_load`, `_block`) gives a matrix and a first question; each click changes the question
+    # (`_toggle`, `_change`), which a `Worker` answers (`_ask`); the page gets the answer as `_view`. Further handlers
+    # choose pairs and assign the matrix.
+
     _esm = STATIC / "matrix.js"
     handlers = {
         "state": "_state",
@@ -134,10 +138,7 @@ class MatrixLoader(Panel):
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:
         """Load a printout as if it had been pasted into the page.
 
-        Raises
-        ------
-        InputError
-            As `workbench.formats.matrix.load_matrix`; the previous matrix is kept.
+        Raises InputError: as `workbench.formats.matrix.load_matrix`; the previous matrix is kept.
         """
         body = {"text": text, "name": name}
         reading = read_printout(body)

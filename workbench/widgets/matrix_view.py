@@ -147,12 +147,7 @@ def read_printout(body: dict[str, Any]) -> MatrixReading:
 
     The request has ``text``, or ``data`` in base64; ``name``, and ``block`` to choose one of several tables.
 
-    Raises
-    ------
-    InputError, UnknownNameError
-        As `workbench.formats.matrix.load_matrix`.
-    CapacityError
-        More than 32 MiB.
+    Raises InputError, UnknownNameError: as `workbench.formats.matrix.load_matrix`; CapacityError: more than 32 MiB.
     """
     name, block = text_in(body, "name") or "pasted text", text_in(body, "block") or None
     if body.get("data") is None:

@@ -183,10 +183,7 @@ _WORDS = tuple(
 def page_words(text: str) -> str:
     """A message without options of the command line, which somebody who reads it in the page cannot give.
 
-    Parameters
-    ----------
-    text : str
-        As the rooms below say it to everybody; text of the user's own does not belong here.
+    `text`: as the rooms below say it to everybody; text of the user's own does not belong here.
     """
     for pattern, words in _WORDS:
         text = pattern.sub(words, text)

@@ -16,12 +16,7 @@ __all__ = ["OwnSteps"]
 class OwnSteps:
     """Steps of a comparer that stands alone; `ClusterSteps` of `workbench.widgets.tried_fix`.
 
-    Parameters
-    ----------
-    cluster : callable
-        Returns the cluster as it is now.
-    use : callable
-        Takes another cluster, and compares again.
+    `cluster`: returns the cluster as it is now. `use`: takes another cluster, and compares again.
     """
 
     def __init__(self, cluster: Callable[[], ClusterSnapshot], use: Callable[[ClusterSnapshot], None]) -> None:

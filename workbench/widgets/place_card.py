@@ -91,8 +91,6 @@ def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot,
     kind : {"hypernode", "square"}
     name : str
         Name of the HyperNode, or label of the square.
-    walk : PictureWalk
-        The places of the picture.
     """
     topology = snapshot.topology
     if kind == "hypernode":
@@ -177,14 +175,7 @@ def label_texts(labels: Mapping[str, str]) -> list[str]:
 
 
 def listed(heading: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Lines of a card, as pairs of heading and text: the first few texts, then the number of the others.
-
-    Parameters
-    ----------
-    heading : str
-        Heading of the first line.
-    texts : sequence of str
-    """
+    """Lines of a card, as pairs of heading and text: the first few texts, then the number of the others."""
     lines = [(heading if i == 0 else "", text) for i, text in enumerate(texts[:_LISTED])]
     if len(texts) > _LISTED:
         lines.append(("", f"and {len(texts) - _LISTED} more"))

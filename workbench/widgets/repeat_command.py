@@ -19,12 +19,7 @@ def repeat_command(files: Sequence[str], chosen: Sequence[tuple[str, Mapping[str
     Raises InputError: no command repeats the comparison, because it has a policy twice, a parameter with different
     values for two policies, or a policy that is defined in a notebook.
 
-    Parameters
-    ----------
-    files : sequence of str
-        Files with the cluster and the jobs.
-    chosen : sequence of (str, mapping)
-        Names and parameters with which the policies ran.
+    `files`: files with the cluster and the jobs. `chosen`: names and parameters with which the policies ran.
     """
     names = [name for name, _ in chosen]
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)

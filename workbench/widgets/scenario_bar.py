@@ -61,23 +61,14 @@ class ScenarioBar(Panel, Generic[T]):
         return self._loading.name
 
     def show_result(self, line: str) -> None:
-        """Show the outcome of a comparison in the bar.
-
-        Parameters
-        ----------
-        line : str
-            The outcome; empty: there is none yet.
-        """
+        """Show the outcome of a comparison in the bar. `line`: the outcome; empty: there is none yet."""
         self._result = line
         self.tell("result", {"line": line})
 
     def load(self, name: str, read: Callable[[], T]) -> bool:
         """Read a file in the background and show it.
 
-        Returns
-        -------
-        bool
-            Whether the file is shown already; otherwise the page shows the progress, and asks for the result later.
+        Returns whether the file is shown already; otherwise the page shows the progress, and asks for the result later.
         """
         if not self._loading.begin(name, read):
             return False

@@ -47,12 +47,9 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     it works by keys: Tab reaches charts, bars, nodes and jobs, arrows move between them and along the axis, Enter
     names, Escape names nobody.
 
-    Parameters
-    ----------
-    results : SimulationResult or sequence of SimulationResult
-        One simulation, or several of the same jobs; the drawing and the Gantt chart are of the chosen one.
-    snapshot : ClusterSnapshot
-        The cluster at the start.
+    `results`: one simulation, or several of the same jobs; the drawing and the Gantt chart are of the chosen one.
+    `snapshot`: the cluster at the start. Raises InputError: no result, results of different jobs, or of another
+    cluster.
 
     Attributes
     ----------
@@ -67,11 +64,6 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     charts : SimulationCharts
         The charts below the controls.
 
-    Raises
-    ------
-    InputError
-        No result, results of different jobs, or of another cluster.
-
     Examples
     --------
     >>> import workbench as wb
@@ -81,6 +73,9 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     >>> type(explorer).__name__
     'SimulationExplorer'
     """
+
+    # Controls (time, job, result) → `_show` draws what they ask for, and sends what has changed. A click names a job or
+    # an instant (`name`, `point`, `point_at_nodes`), which are controls, too.
 
     def __init__(
         self, results: SimulationResult | Sequence[SimulationResult], snapshot: ClusterSnapshot | Scenario
@@ -167,7 +162,7 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
         title = f"{result.policy}: the cluster after {duration_text(at_s)}"
         waiting = waiting_at(result, at_s)
         about = self._summary(self.policy.value)
-        story = _story(result, job) if job is not None else f"no job is called {name}" if name else about
+        story = _text_of_job(result, job) if job is not None else f"no job is called {name}" if name else about
         changed: dict[str, Any] = {
             "cluster": draw_topology(self._snapshot.topology, who, title, self._plan),
             "said": {
@@ -212,10 +207,7 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     def name(self, job: str) -> None:
         """Name a job in every chart, by ``namespace/name``; the job that is named, or empty text: no job.
 
-        Raises
-        ------
-        InputError
-            No job of that name.
+        Raises InputError: no job of that name.
         """
         if job and job not in self._number:
             raise InputError("no such job", source="explorer", got=job, expected="a job of the simulations")
@@ -224,13 +216,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     def point(self, chart: str, time_s: float) -> None:
         """Show the cluster at a point of a chart, and name the job that stands for it.
 
-        Parameters
-        ----------
-        chart : str
-            ``waiting`` or ``reasons``: the job that has waited longest then is named. ``usage``: the job that holds the
-            most GPUs then (ties: the smallest name). Another chart names nobody.
-        time_s : float
-            In seconds.
+        `chart`: ``waiting`` or ``reasons``: the job that has waited longest then is named. ``usage``: the job that
+        holds the most GPUs then (ties: the smallest name). Another chart names nobody. `time_s`: in seconds.
         """
         time_s = min(max(time_s, 0.0), self.at.max * self._unit.seconds)
         result, named = self._result, ""
@@ -248,10 +235,7 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
     def point_at_nodes(self, square: str) -> None:
         """Name a job on the nodes of a square of the drawing: the first, or the one after the job that is named.
 
-        Parameters
-        ----------
-        square : str
-            Label of the square; one that is free names nobody.
+        `square`: label of the square; one that is free names nobody.
         """
         nodes = set(self._plan.nodes_of(square))
         there = attempts_at(self._result, self.at.value * self._unit.seconds)
@@ -309,7 +293,7 @@ class SimulationCharts(Panel):
         return {}
 
 
-def _story(result: SimulationResult, number: int) -> str:
+def _text_of_job(result: SimulationResult, number: int) -> str:
     """What became of a job, in a line."""
     job = result.jobs[number]
     parts = []

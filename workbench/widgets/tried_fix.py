@@ -55,8 +55,6 @@ class TriedFix:
     ----------
     label : str
         Name of the step: ``apply allow tier 2``.
-    text : str
-        Text of the jobs.
     given : tuple of Gang
         Jobs that the text does not have.
     of_cluster : tuple of Edit

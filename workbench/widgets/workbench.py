@@ -80,6 +80,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     8
     """
 
+    # Three panels over one history. A scenario that is opened makes new panels (`_show`, `_put`); the step back shows
+    # the former ones again (`_keep`, `_swap`). The drawn cluster is what the comparer compares on; its outcome is told
+    # in the bar (`_tell_result`).
+
     def __init__(
         self,
         source: str | Path | Scenario | ClusterSnapshot | None = None,
@@ -147,11 +151,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     def save(self, path: str | Path) -> None:
         """Write the drawing, the text of the jobs, the policies and their configuration into one file.
 
-        Raises
-        ------
-        InputError
-            The file cannot be written, or jobs or a scheduler configuration were passed as Python values, which have no
-            text to save.
+        Raises InputError: the file cannot be written, or jobs or a scheduler configuration were passed as Python
+        values, which have no text to save.
         """
         self._bar.show_loaded(wait=True)
         write_whole(path, self._text())
@@ -162,10 +163,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         The three widgets are replaced, which is one step to undo in the editor. The compared policies stay if the text
         names none.
 
-        Raises
-        ------
-        InputError
-            As `workbench.load`; nothing has changed then.
+        Raises InputError: as `workbench.load`; nothing has changed then.
         """
         begun = read_text(text, name)
         self._bar.give_up()

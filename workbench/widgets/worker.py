@@ -22,10 +22,7 @@ class Worker:
     A piece is a function without arguments, which must call `workbench.cancel.check` between its steps and `finish`
     before it publishes its result: a cancelled piece never publishes one.
 
-    Parameters
-    ----------
-    stopped : callable, optional
-        Called in the background when a cancelled piece has ended and no other follows it.
+    `stopped`: called in the background when a cancelled piece has ended and no other follows it.
     """
 
     def __init__(self, stopped: Callable[[], None] = lambda: None) -> None:
@@ -81,12 +78,7 @@ class WorkProgress:
     It reports only in the thread of the work, at its checks and steps, so that no report follows the result and no
     other thread has to wait for a lock.
 
-    Parameters
-    ----------
-    tell : callable
-        Called with the progress.
-    known : dict
-        Initial values of the progress, by name.
+    `tell`: called with the progress. `known`: initial values of the progress, by name.
     """
 
     def __init__(self, tell: Callable[[dict[str, Any]], None], known: dict[str, Any]) -> None:

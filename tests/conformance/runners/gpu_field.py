@@ -18,7 +18,7 @@ from workbench.policies.gpu.ascend910 import RING_ORDER, node_priority
 from workbench.policies.gpu.base import NodeGpus
 from workbench.policies.gpu.best_effort import best_effort_sets, first_sets
 from workbench.policies.gpu.link_scores import link_score
-from workbench.policies.gpu.simple import simple_set
+from workbench.policies.gpu.lowest_index import simple_set
 from workbench.policies.gpu.static_dgx import static_set
 
 TABLE = Path(__file__).parents[1] / "cases" / "gpu" / "gpuallocator_topologies.json"

@@ -18,7 +18,7 @@ from tests.conformance.runners.switch_affinity_checks import CHECKS, After, acce
 from tests.ledger_check import check_ledger
 from tests.reference.switch_plugin import handler_of, job_summary, max_shared_of, states_by_definition, version_of
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
-from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.kernels.switches import VOTES_UNHEALTHY
 from workbench.model.extras import AscendWish, FormerPod, extras_of
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
@@ -313,10 +313,10 @@ def _view(snapshot: ClusterSnapshot) -> Switches:
 def annotate(given: dict[str, Any], want: dict[str, Any]) -> None:
     rows = given["placement"]
     codes = SwitchStates.of([row["state"] for row in rows.values()])
-    says = codes.state + SAYS_UNHEALTHY * codes.unhealthy
-    plan = Plan.of([(i, row["pods"], int(says[i])) for i, row in enumerate(rows.values())])
+    vote = codes.state + VOTES_UNHEALTHY * codes.unhealthy
+    plan = Plan.of([(i, row["pods"], int(vote[i])) for i, row in enumerate(rows.values())])
     for (name, row), mark in zip(rows.items(), marks_of(plan).tolist(), strict=True):
-        found = annotations_of(mark % SAYS_UNHEALTHY, mark >= SAYS_UNHEALTHY, row["tor_ip"])
+        found = annotations_of(mark % VOTES_UNHEALTHY, mark >= VOTES_UNHEALTHY, row["tor_ip"])
         assert found == {key: value for key, value in want["pod_annotations"][name].items() if value is not None}
 
 

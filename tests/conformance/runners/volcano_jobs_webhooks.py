@@ -7,13 +7,13 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_asserts import includes, same
-from workbench.objects.admission.finding import refusal_text
 from workbench.objects.admission.job import job_defaults, job_findings, task_defaults
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.plugins import plugin_defaults
 from workbench.objects.admission.pod_group import queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.pod_template import topology_policy_findings
+from workbench.objects.admission.schema import refusal_text
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.job import launch_order, read_job
 from workbench.objects.pod_group import read_pod_group

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus
-from workbench.policies.gpu.simple import simple_set
+from workbench.policies.gpu.lowest_index import simple_set
 
 
 def test_required_first_then_the_lowest():

@@ -65,6 +65,12 @@ class Discovery(Reconciler):
     after 30 s, and does not hold up other sources. Its Secret is read at each round, so that a new password is used.
     """
 
+    # Overview:
+    #   observe      the configuration, node labels and HyperNodes: which sources need a round
+    #   _reload      read the configuration again, so that each source has its interval
+    #   _round       a round of a source: of labels at once; others are asked, and their answer is awaited
+    #   _carry_out   create, change and delete HyperNodes as the round's plan says
+
     kinds = frozenset({"ConfigMap", "Node", "HyperNode"})
 
     def __init__(

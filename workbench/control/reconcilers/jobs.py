@@ -11,7 +11,7 @@ from workbench.control.job_requests import SYNCHRONISE, DelayedAction, JobReques
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler, controller_of
 from workbench.control.retries import MOST_RETRIES
-from workbench.control.store import InNamespace, Object, Store, StoreChange
+from workbench.control.store import InNamespace, Object, Store, StoreChange, job_phase
 from workbench.errors import InputError, StoreError
 from workbench.jobs.create_pod import create_pod
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
@@ -76,6 +76,13 @@ class JobReconciler(Reconciler):
     and is made again up to 15 times (`workbench.control.retries.Retries`); then the Job is terminated.
     """
 
+    # Overview:
+    #   observe      a change of a Job, pod, PodGroup, claim or command becomes a request of its Job
+    #   reconcile    the next request, or a delayed action that is due
+    #   _handle      ask `workbench.jobs.lifecycle` for the next step; carry out its actions (`_carry_out`: pods,
+    #                claims, PodGroup, hooks of plugins); write the status
+    #   _retry       a request that failed is tried again later; after too many times the Job is terminated
+
     kinds = frozenset({"Job", "Pod", "PodGroup", "Command", "PersistentVolumeClaim"})
 
     def __init__(
@@ -136,7 +143,7 @@ class JobReconciler(Reconciler):
         if change.existing:
             # Its requests and delayed actions, if any, come with it.
             return [change.key]
-        if before is not None and before["spec"] is after["spec"] and _phase(before) == _phase(after):
+        if before is not None and before["spec"] is after["spec"] and job_phase(before) == job_phase(after):
             return []
         return self._ask(change.key, SYNCHRONISE)
 
@@ -360,9 +367,6 @@ class JobReconciler(Reconciler):
         self._read[key] = read
         return read
 
-    def _say(self, key: Ref, reason: str, message: str, *, warning: bool = False) -> None:
-        self.log.say(self.clock.now, key, reason, message, warning=warning, again=not warning)
-
 
 def _job_of(change: StoreChange) -> Ref | None:
     """The Job that controls the changed object; None if none does."""
@@ -374,10 +378,6 @@ def _job_of(change: StoreChange) -> Ref | None:
 
 def _group_key(key: Ref, job: Object) -> Ref:
     return Ref("PodGroup", key.namespace, f"{key.name}-{job['metadata']['uid']}")
-
-
-def _phase(job: Object) -> str:
-    return str(((job.get("status") or {}).get("state") or {}).get("phase") or "")
 
 
 def _same_but_status(one: Object, other: Object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Owned, Reconciler, controller_of
-from workbench.control.store import Object, StoreChange
+from workbench.control.store import ENDED, Object, StoreChange, phase_of
 from workbench.jobs.create_pod import name_like_random
 
 __all__ = ["ReplicaReconciler"]
@@ -86,14 +86,14 @@ class ReplicaReconciler(Reconciler):
         mine = {one.name: pod for one, pod in self._objects_of(owner).items()}
         wanted = [_pod_name(key, index) for index in range(_replicas(owner))]
         for name, pod in mine.items():
-            finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+            finished = phase_of(pod) in ENDED
             if (name not in wanted or finished) and not pod["metadata"].get("deletionTimestamp"):
                 self.store.delete(Ref("Pod", key.namespace, name), now=finished)
         for index, name in enumerate(wanted):
             if self.store.get(Ref("Pod", key.namespace, name)) is None:
                 self.store.create(_pod(key, owner, name, index))
         alive = [pod for name, pod in mine.items() if name in wanted]
-        running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in alive)
+        running = sum(phase_of(pod) == "Running" for pod in alive)
         status: dict[str, Any] = {
             "replicas": len(alive) or None,
             "readyReplicas": running or None,

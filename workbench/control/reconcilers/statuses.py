@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
-from workbench.control.store import Object, StoreChange
+from workbench.control.store import Object, StoreChange, job_phase, phase_of
 from workbench.errors import InputError
 from workbench.model.name_list import name_list
 from workbench.objects.hypernode import HyperNode, Member, read_hypernode
@@ -58,7 +58,7 @@ def _counted(group: Object | None) -> tuple[str, str] | None:
     """Queue and phase of a PodGroup."""
     if group is None:
         return None
-    phase = (group.get("status") or {}).get("phase") or "Pending"
+    phase = phase_of(group)
     return str((group.get("spec") or {}).get("queue") or "default"), str(phase)
 
 
@@ -182,7 +182,7 @@ class FinishedJobs(Reconciler):
         """Return the changed Job if it has finished and has ttlSecondsAfterFinished, or had and is at work again."""
         after = change.after
         lives = after is not None and after["spec"].get("ttlSecondsAfterFinished") is not None
-        if after is None or not lives or _phase(after) not in _FINISHED:
+        if after is None or not lives or job_phase(after) not in _FINISHED:
             return [] if self._ends.pop(change.key, None) is None else [change.key]
         return [change.key]
 
@@ -190,7 +190,7 @@ class FinishedJobs(Reconciler):
         """Delete a finished Job if its ttlSecondsAfterFinished has passed; otherwise return the time when it will."""
         assert isinstance(key, Ref)
         job = self.store.get(key)
-        if job is None or _phase(job) not in _FINISHED:
+        if job is None or job_phase(job) not in _FINISHED:
             return None
         end = self._ends.setdefault(key, self._finished_at(job) + float(job["spec"]["ttlSecondsAfterFinished"]))
         if end > self.clock.now:
@@ -204,7 +204,3 @@ class FinishedJobs(Reconciler):
         conditions = read_job_status(job).conditions
         at = self.clock.seconds_of(conditions[-1].at) if conditions else None
         return self.clock.now if at is None or at > self.clock.now else at
-
-
-def _phase(job: Object) -> str:
-    return str(((job.get("status") or {}).get("state") or {}).get("phase") or "")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.evaluate.cost.checks import positive
+from workbench.evaluate.cost.checks import four_digits, positive
 from workbench.evaluate.cost.kriging import Points, covariance, points, system_of
 from workbench.evaluate.cost.traffic import bus_factor
 from workbench.model.collective import CollectiveBlock, GpuSystem
@@ -172,6 +172,11 @@ class Calibration(Value):
         Origin of the measurements.
     """
 
+    # `estimate` takes the first of:
+    #   1. the block itself was measured, at this size (`_by_block`)
+    #   2. several racks of a system that was measured over two (`_over_racks`)
+    #   3. similar blocks, by a Gaussian process over all knots (`_similar`, `_knots`)
+
     name: str
     sources: tuple[str, ...]
     systems: tuple[GpuSystem, ...]
@@ -305,8 +310,8 @@ class Calibration(Value):
             "racks": [
                 {
                     "collective": fit.collective,
-                    "efficiency": _short(fit.efficiency),
-                    "deviation": _short(fit.deviation),
+                    "efficiency": four_digits(fit.efficiency),
+                    "deviation": four_digits(fit.deviation),
                     "machines": list(fit.machines),
                 }
                 for fit in self.racks
@@ -318,11 +323,11 @@ class Calibration(Value):
                     "gpus_per_node": fit.block.gpus_per_node,
                     "nodes": fit.block.nodes,
                     **({"racks": fit.block.racks} if fit.block.racks else {}),
-                    "alpha_us": _short(fit.alpha_s * 1e6),
-                    "bandwidth_gb_s": _short(fit.bandwidth_gb_s),
-                    "log2_bytes": [_short(knot) for knot in fit.log2_sizes],
-                    "efficiency": [_short(each) for each in fit.efficiency],
-                    "deviation": [_short(each) for each in fit.deviation],
+                    "alpha_us": four_digits(fit.alpha_s * 1e6),
+                    "bandwidth_gb_s": four_digits(fit.bandwidth_gb_s),
+                    "log2_bytes": [four_digits(knot) for knot in fit.log2_sizes],
+                    "efficiency": [four_digits(each) for each in fit.efficiency],
+                    "deviation": [four_digits(each) for each in fit.deviation],
                     "sources": list(fit.sources),
                 }
                 for fit in self.blocks
@@ -390,8 +395,3 @@ def _block_fit(record: Mapping[str, Any]) -> BlockFit:
 
 def _knots_of(fit: BlockFit) -> Sequence[tuple[float, float]]:
     return list(zip(fit.log2_sizes, fit.deviation, strict=True))
-
-
-def _short(number: float) -> float:
-    """Round to four significant digits: more than the measurements are worth."""
-    return float(f"{number:.4g}")

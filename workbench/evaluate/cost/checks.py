@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from workbench.errors import InputError, UnknownNameError
 
-__all__ = ["keep_whole", "known", "not_negative", "positive", "whole"]
+__all__ = ["four_digits", "keep_whole", "known", "not_negative", "positive", "whole"]
 
 T = TypeVar("T")
 
@@ -49,6 +49,11 @@ def whole(value: object, name: str, least: int | None = 1) -> int:
         expected = "a whole number" if least is None else f"a whole number of at least {least}"
         raise InputError("wrong number", source=name, got=repr(value), expected=expected)
     return number
+
+
+def four_digits(number: float) -> float:
+    """Round to four significant digits: more than measurements and a calibration are worth."""
+    return float(f"{number:.4g}")
 
 
 def keep_whole(owner: object, *names: str, least: int = 1) -> None:

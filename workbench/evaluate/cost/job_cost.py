@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.evaluate.cost.checks import four_digits
 from workbench.evaluate.cost.cost_model import LEFT_OUT, CollectiveCost, CostModel
 from workbench.evaluate.cost.parallel_shape import Exchange, ParallelShape, TrainingModel, exchanges
 from workbench.evaluate.cost.step_time import PipelineStep
@@ -34,7 +35,7 @@ class Interval:
 
     def to_dict(self) -> dict[str, float]:
         """The interval as a JSON-ready dict."""
-        return {"ms": _short(self.ms), "low_ms": _short(self.low_ms), "high_ms": _short(self.high_ms)}
+        return {"ms": four_digits(self.ms), "low_ms": four_digits(self.low_ms), "high_ms": four_digits(self.high_ms)}
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,9 @@ class JobCost:
             "nodes": self.nodes,
             "communication": {"hidden": self.hidden.to_dict(), "exposed": self.exposed.to_dict()},
             "step": self.step and {"hidden": self.step[0].to_dict(), "exposed": self.step[1].to_dict()},
-            "gb_s": _short(self.gb_s),
-            "low_gb_s": _short(self.low_gb_s),
-            "high_gb_s": _short(self.high_gb_s),
+            "gb_s": four_digits(self.gb_s),
+            "low_gb_s": four_digits(self.low_gb_s),
+            "high_gb_s": four_digits(self.high_gb_s),
             "parts": [
                 {
                     "kind": part.exchange.kind,
@@ -159,7 +160,7 @@ class JobCost:
                     "ranks": part.ranks,
                     "nodes": part.nodes,
                     **part.time.to_dict(),
-                    "gb_s": _short(part.gb_s),
+                    "gb_s": four_digits(part.gb_s),
                     "basis": part.basis,
                     "crossings": {str(tier): count for tier, count in part.crossings.items()},
                 }
@@ -170,7 +171,7 @@ class JobCost:
                     "tier": tier.tier,
                     "hypernodes": tier.hypernodes,
                     "gb_s": tier.gb_s,
-                    "added_ms": _short(tier.added_ms),
+                    "added_ms": four_digits(tier.added_ms),
                 }
                 for tier in self.tiers
             ],
@@ -324,8 +325,3 @@ def _compute_s(shape: ParallelShape, model: TrainingModel) -> float:
     """Seconds of a step without communication, the bubbles of the pipeline among them."""
     step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s, model.interleave)
     return step.time(overlapped=False).step_s
-
-
-def _short(number: float) -> float:
-    """Round to four significant digits: more than the calibration is worth."""
-    return float(f"{number:.4g}")

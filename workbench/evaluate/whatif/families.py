@@ -24,13 +24,12 @@ from workbench.evaluate.whatif.kueue_edits import level_edits, slice_edits
 from workbench.evaluate.whatif.queue_edits import Amounts, QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.size_edits import FewerReplicas, LowerMinimum, has_minimum, minimum_name, minimum_of
 from workbench.evaluate.whatif.trials import EditOutcome
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import RoleSizes, VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.kueue_request import KueueRequest
 from workbench.model.labels import CORDON_TAINT, NOT_READY_TAINTS, Taint
 from workbench.model.placement import Placement
 from workbench.model.resources import PODS
-from workbench.model.role_sizes import RoleSizes
 from workbench.model.snapshot import Queue
 from workbench.model.topology import Topology
 

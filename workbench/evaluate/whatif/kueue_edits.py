@@ -12,9 +12,9 @@ from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.kueue import SliceLayer, TopologyRequest
+from workbench.model.kueue_names import level_names
 from workbench.model.kueue_request import KueueObjects, KueueRequest
 from workbench.model.labels import HOSTNAME_LABEL
-from workbench.model.level_names import level_names
 from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["AskLevel", "AskSlices", "level_edits", "slice_edits"]

@@ -11,11 +11,10 @@ import numpy as np
 
 from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.model.counted import counted
-from workbench.model.extras import VolcanoMemory
+from workbench.model.extras import RoleSize, RoleSizes, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, lower_minimum, needed_of_jobs
 from workbench.model.kube_group import KubeGroup
 from workbench.model.resources import PODS
-from workbench.model.role_sizes import RoleSize, RoleSizes
 
 __all__ = ["FewerReplicas", "LowerMinimum", "has_minimum", "minimum_name", "minimum_of"]
 

@@ -59,6 +59,8 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Seq
 
     Raises InputError: an unknown kind, or a subject that the manifests do not have; the edit is named.
 
+    The result is in the order of the input; new objects come last.
+
     Parameters
     ----------
     manifests : iterable of mapping or ManifestSet
@@ -66,11 +68,6 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Seq
     edits : sequence of mapping
         Each with ``kind``, ``subject``, ``from`` and ``to``, and the keys that its kind needs beside them; they are
         made one after another.
-
-    Returns
-    -------
-    list of dict
-        In the order of the input; new objects come last.
     """
     held = editable(manifests)
     for edit in edits:

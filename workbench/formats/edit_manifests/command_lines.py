@@ -74,12 +74,10 @@ class CommandLines:
     def delete(self, kind: str, namespace: str, name: str) -> None:
         """Add the deletion of one object.
 
+        `kind`, `namespace`: as in `patch`.
+
         Parameters
         ----------
-        kind : str
-            Kind of the object.
-        namespace : str
-            Its namespace; empty: none is given.
         name : str
         """
         names = self._deletions.setdefault((kind, namespace), [])

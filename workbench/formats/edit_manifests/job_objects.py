@@ -102,16 +102,12 @@ def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:
 
     Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
 
+    Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
+
     Parameters
     ----------
-    key : str
     kind : str
         Kind of the edit that changes a field of the job; empty: the job is taken away as a whole.
-
-    Raises
-    ------
-    InputError
-        No such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
     if not found:

@@ -22,12 +22,7 @@ def edit_job_text(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
 
     Raises InputError: the text is no YAML, or an edit cannot be made in it.
 
-    Parameters
-    ----------
-    text : str
-        YAML documents or JSON.
-    edits : sequence of mapping
-        As for `workbench.formats.edit_manifests.apply.apply_edits`.
+    `text`: YAML documents or JSON. `edits`: as for `workbench.formats.edit_manifests.apply.apply_edits`.
     """
     pieces = [(piece, _manifests(piece)) for piece in split_documents(text)]
     held = ManifestSet(manifest for _, manifests in pieces for manifest in manifests)
@@ -53,11 +48,7 @@ def commands_beside_text(text: str, edits: Sequence[Mapping[str, Any]]) -> list[
 
     Empty if an edit is of a job that the text does not have.
 
-    Parameters
-    ----------
-    text : str
-    edits : sequence of mapping
-        As for `edit_job_text`; edits of the cluster are told, too.
+    `edits`: as for `edit_job_text`; edits of the cluster are told, too.
     """
     try:
         manifests = [manifest for piece in split_documents(text) for manifest in _manifests(piece)]

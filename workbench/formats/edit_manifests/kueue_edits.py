@@ -46,12 +46,10 @@ def change_level(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any
 def change_slices(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any]) -> None:
     """Give every template and waiting pod that requests some slices of pods other ones.
 
+    `manifests`, `job`: as in `change_level`.
+
     Parameters
     ----------
-    manifests : ManifestSet
-        Changed in place.
-    job : JobObjects
-        The pending job.
     edit : mapping
         The keys ``from`` and ``to`` have a list of layers each: mappings with level and size.
     """

@@ -11,6 +11,7 @@ from workbench.errors import InputError
 from workbench.formats.manifests import unpacked
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.roles import Priorities
+from workbench.objects.fields import copied
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod_group import KOORDINATOR_GROUPS
 from workbench.objects.top_owner_kinds import TOP_OWNERS, top_kind
@@ -78,12 +79,8 @@ class _Jobs:
 class ManifestSet:
     """Manifests with an index by kind and key; each is copied before its first change.
 
-    Parameters
-    ----------
-    manifests : iterable of mapping
-        Lists are taken apart.
-    cluster : ClusterObjects, optional
-        The objects of these manifests; None: those of jobs are read when an edit needs them.
+    `manifests`: lists are taken apart. `cluster`: the objects of these manifests; None: those of jobs are read when an
+    edit needs them.
     """
 
     def __init__(self, manifests: Iterable[Mapping[str, Any]], cluster: ClusterObjects | None = None) -> None:
@@ -156,7 +153,7 @@ class ManifestSet:
     def change(self, position: int) -> Manifest:
         """The manifest at a position, to be changed."""
         if position not in self._copied:
-            self._data[position] = _copied(self.read(position))
+            self._data[position] = copied(self.read(position))
             self._copied.add(position)
         return self.read(position)
 
@@ -168,7 +165,7 @@ class ManifestSet:
     def add(self, data: Manifest) -> None:
         """Add a manifest at the end, as a copy."""
         self._copied.add(len(self._data))
-        self._append(_copied(data))
+        self._append(copied(data))
 
     def changes(self) -> Iterator[tuple[Manifest | None, Manifest | None]]:
         """Each manifest that is no longer as it was, before and after; None: it was not there, or it is gone."""
@@ -200,9 +197,3 @@ def _key(kind: str, data: Manifest) -> str:
         return ""
     name = str(metadata.get("name") or "")
     return name if kind in _CLUSTER_SCOPED else f"{metadata.get('namespace') or 'default'}/{name}"
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value

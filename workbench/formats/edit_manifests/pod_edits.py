@@ -130,12 +130,7 @@ def _pod_specs(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
 def pod_holders(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
     """What says where pending pods of a job may run: its pod templates, and the existing pods themselves.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Its copies are changed.
-    job : JobObjects
-        The pending job.
+    `manifests`: its copies are changed.
     """
     specs = [template for _, template in job.templates(manifests)]
     for one in job.jobs_that_wait(manifests):

@@ -45,12 +45,10 @@ def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) 
 def change_weight(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) -> None:
     """Set the weight of a queue.
 
+    `manifests`, `queue`: as in `change_amounts`.
+
     Parameters
     ----------
-    manifests : ManifestSet
-        Changed in place.
-    queue : str
-        Name of the Queue.
     edit : mapping
         The key ``to`` has the new weight.
     """

@@ -43,7 +43,6 @@ def level_hypernodes(
     ----------
     levels : sequence of Level
         The levels, widest first; the narrowest becomes tier 1.
-    nodes : mapping of str to Node
     by_path : bool
         What a value is that occurs under two parents. True: two domains (Kueue, KAI). False: one domain with two
         parents, so that the HyperNodes form no tree (Koordinator, where a domain is identified by its layer and name).

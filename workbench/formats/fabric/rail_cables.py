@@ -27,10 +27,6 @@ def read_rail_cables(text: str, source: str) -> FabricRecords:
     Raises InputError: no such columns, an empty field, a speed that is no number, or a leaf that serves servers of two
     groups; the line is named.
 
-    Parameters
-    ----------
-    text, source : str
-
     Returns
     -------
     FabricRecords

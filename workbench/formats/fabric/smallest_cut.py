@@ -20,12 +20,7 @@ _MOST_GROUPS = 64
 class Wiring:
     """The cables of a fabric as a printout lists them.
 
-    Attributes
-    ----------
-    attached : mapping of str to collection of str
-        Nodes on each switch.
-    cables : mapping of (str, str) to int
-        Number of cables between two switches, the smaller name first.
+    `attached`: nodes on each switch. `cables`: number of cables between two switches, the smaller name first.
     """
 
     attached: Mapping[str, Collection[str]] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def group_switches(
     below: dict[str, set[str]] = {switch: set(attached[switch]) for switch, rank in ranks.items() if rank == 1}
     taken = set(ranks)
     for rank in range(1, max(ranks.values(), default=0) + 1):
-        groups = _joined(below)
+        groups = _connected(below)
         name_of: dict[str, str] = {}
         for switches, members in groups:
             name = switches[0] if len(switches) == 1 else _free(f"{switches[0]}-group", taken)
@@ -136,7 +136,7 @@ def _cascades(
             if other in place and top[place[other]] != top[here]:
                 cables[top[here]].add("\0".join(sorted((switch, other), key=str.encode)))
     made = []
-    for parts, joints in _joined(cables):
+    for parts, joints in _connected(cables):
         if len(parts) > 1:
             name = _free(f"{parts[0]}-cascade", taken, "-cascade")
             made.append(make_hypernode(name, 1 + max(tier[part] for part in parts), children=parts))
@@ -185,7 +185,7 @@ def group_tree(
             for name, of in heights.items()
             if of == height
         }
-        for switches, _ in _joined({name: held - {""} for name, held in below.items()}):
+        for switches, _ in _connected({name: held - {""} for name, held in below.items()}):
             if len(switches) > 1:
                 name = _free(f"{switches[0]}-group", taken)
                 place.update(dict.fromkeys(switches, name))
@@ -221,7 +221,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
         for node in attached[switch]:
             on.setdefault(node, []).append(switch)
     notes = []
-    for switches, members in _joined({switch: set(nodes) for switch, nodes in attached.items() if nodes}):
+    for switches, members in _connected({switch: set(nodes) for switch, nodes in attached.items() if nodes}):
         if len(switches) == 1:
             continue
         ways: dict[tuple[str, ...], list[str]] = {}
@@ -230,7 +230,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
         for way, nodes in ways.items() if 1 < len(ways) <= _MOST_WAYS else ():
             if len(way) > 1 and 4 * len(nodes) <= len(members):
                 rest = {switch: set(attached[switch]).difference(nodes) for switch in switches}
-                parts = _joined({switch: left for switch, left in rest.items() if left})
+                parts = _connected({switch: left for switch, left in rest.items() if left})
                 if len(parts) > 1:
                     leaves = " and ".join("/".join(part) for part, _ in parts)
                     notes.append(
@@ -243,7 +243,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
     return notes
 
 
-def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
+def _connected(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
     """Groups of switches connected by shared nodes or HyperNodes below them, each with the set of
     everything below it.
     """

@@ -240,12 +240,8 @@ def stays_inside(inner: Level, outer: Level) -> bool:
 def insert_level(levels: Sequence[Level], level: Level) -> int | str:
     """Position at which a level of domains (such as NVLink domains) fits among nested levels of switches.
 
-    Parameters
-    ----------
-    levels : sequence of mapping of str to str
-        The existing levels, closest first, each a mapping from node to domain; each level is nested in the next.
-    level : mapping of str to str
-        The level to insert, as a mapping from node to domain.
+    `levels`: the existing levels, closest first, each a mapping from node to domain; each level is nested in the next.
+    `level`: the level to insert, as a mapping from node to domain.
 
     Returns
     -------

@@ -21,13 +21,8 @@ __all__ = ["FAMILIES", "TOPOGRAPH_LABELS", "LabelFamily", "derive_topograph_labe
 class LabelFamily:
     """The label keys that one generation of topograph writes.
 
-    Attributes
-    ----------
-    switches : tuple of str
-        Keys of the switch labels from the leaf outwards. A key that ends in ``-`` is the prefix of numbered keys, 0 for
-        the leaf.
-    accelerators : tuple of str
-        Keys of NVLink domains, from the smallest.
+    `switches`: keys of the switch labels from the leaf outwards. A key that ends in ``-`` is the prefix of numbered
+    keys, 0 for the leaf. `accelerators`: keys of NVLink domains, from the smallest.
     """
 
     switches: tuple[str, ...]

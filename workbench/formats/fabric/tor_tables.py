@@ -100,16 +100,8 @@ def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
 def share_of(snapshot: ClusterSnapshot, owners: Mapping[str, str] = _NOBODY) -> dict[str, TorShare]:
     """State of every leaf switch by its address, as the scheduler publishes it in tor-share-cm.
 
-    Parameters
-    ----------
-    owners : mapping of str to str
-        Name to publish for the gang of a running pod, by the gang's key; a gang without an entry is published by its
-        own name.
-
-    Returns
-    -------
-    dict of str to TorShare
-        Empty without switches.
+    `owners`: name to publish for the gang of a running pod, by the gang's key; a gang without an entry is published by
+    its own name. Empty without switches.
     """
     book, topology = snapshot.ledger().switches, snapshot.topology
     if book is None:

@@ -25,12 +25,8 @@ __all__ = ["TopologyShape", "listed", "losses_beside", "node_manifests", "shape_
 class TopologyShape:
     """The HyperNode tree of a topology as plain lists, for writers.
 
-    Attributes
-    ----------
-    own : list of list of str
-        For each HyperNode the nodes that are in none of its children, in byte order.
-    children : list of list of int
-        For each HyperNode the indices of its children, in byte order of their names.
+    `own`: for each HyperNode the nodes that are in none of its children, in byte order. `children`: for each HyperNode
+    the indices of its children, in byte order of their names.
     """
 
     topology: Topology
@@ -146,12 +142,8 @@ def _odd_gpus(snapshot: ClusterSnapshot) -> int:
 def node_manifests(snapshot: ClusterSnapshot, labels: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """The manifest of each node of a snapshot, in byte order of the nodes' names.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        Labels, taints, cordons, addresses and allocatable resources are written; a resource of amount 0 is left out.
-    labels : mapping of str to mapping
-        Further labels by node, which override the snapshot's.
+    `snapshot`: labels, taints, cordons, addresses and allocatable resources are written; a resource of amount 0 is left
+    out. `labels`: further labels by node, which override the snapshot's.
     """
     nodes = sorted(nodes_in(snapshot), key=lambda node: node.name.encode())
     return [node_manifest(_with_labels(node, labels.get(node.name, {}))) for node in nodes]

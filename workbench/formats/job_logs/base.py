@@ -25,12 +25,7 @@ class Read:
 def left_out(no_gpus: int, no_times: int) -> list[Notice]:
     """The notices that jobs of a log were left out; nothing if there were none.
 
-    Parameters
-    ----------
-    no_gpus : int
-        Number of jobs that ask for no GPU.
-    no_times : int
-        Number of jobs without a start or an end.
+    `no_gpus`: number of jobs that ask for no GPU. `no_times`: number of jobs without a start or an end.
     """
     found = []
     if no_gpus:
@@ -65,7 +60,6 @@ def make_gang(
     Parameters
     ----------
     name : str
-    pods : int
     requests : mapping of str to int
         Of each pod, base units; zeros are left out.
     queue, priority, constraint

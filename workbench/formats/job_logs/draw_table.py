@@ -25,10 +25,7 @@ def day_of_jobs(gangs: Sequence[Gang], seed: int) -> str:
     The seconds of work are log-normal with a median of 50 minutes; both are made up. Gangs have one role, as those of
     `workbench.topology.presets` do.
 
-    Parameters
-    ----------
-    seed : int
-        The same seed gives the same times.
+    `seed`: the same seed gives the same times.
     """
     rng = np.random.default_rng(seed)
     arrivals = np.sort(rng.integers(DAY_S, size=len(gangs))).tolist()

@@ -34,7 +34,7 @@ def read_helios(content: bytes, source: str) -> Read:
         elif row.text("start_time") in _NO_TIME or row.text("end_time") in _NO_TIME:
             no_times += 1
         else:
-            found.append((row, _time(row)))
+            found.append((row, row.time("submit_time", "2020-04-01 00:12:57")))
     begin = min((time for _, time in found), default=datetime(2020, 1, 1, tzinfo=UTC))
     names: set[str] = set()
     for row, time in found:
@@ -51,13 +51,3 @@ def read_helios(content: bytes, source: str) -> Read:
         read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
     read.notes += [*left_out(no_gpus, no_times), *rounded_up(uneven)]
     return read
-
-
-def _time(row: Row) -> datetime:
-    text = row.text("submit_time")
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise row.wrong("submit_time", text or "nothing", "a time such as 2020-04-01 00:12:57") from None
-    # Without a zone the times are those of one place: only their differences count.
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from workbench.formats.job_logs.base import GPU, Read, make_gang
-from workbench.formats.tables import Row, read_table
+from workbench.formats.tables import read_table
 from workbench.model.job_log import LoggedJob
 
 __all__ = ["COLUMNS", "read_philly"]
@@ -23,8 +23,8 @@ def read_philly(content: bytes, source: str) -> Read:
 
     Raises InputError: a value that is none of its column; the line is named.
     """
-    rows = [(row, _time(row)) for row in read_table(content, source, COLUMNS)]
-    begin = min((time for _, time in rows), default=0.0)
+    rows = [(row, row.time("timestamp", "2017-10-09 07:01:55")) for row in read_table(content, source, COLUMNS)]
+    begin = min((time for _, time in rows), default=datetime(2017, 1, 1, tzinfo=UTC))
     read = Read()
     for number, (row, time) in enumerate(rows):
         gpus = row.number("num_gpus", _MOST_GPUS)
@@ -32,14 +32,5 @@ def read_philly(content: bytes, source: str) -> Read:
             raise row.wrong("num_gpus", "0", "1 GPU or more")
         pods, each = -(-gpus // _PER_POD), min(gpus, _PER_POD)
         gang = make_gang(f"job-{number:06d}", pods, {GPU: each}, queue=row.text("cluster") or "default")
-        read.jobs.append(LoggedJob(gang, time - begin, row.seconds("duration")))
+        read.jobs.append(LoggedJob(gang, (time - begin).total_seconds(), row.seconds("duration")))
     return read
-
-
-def _time(row: Row) -> float:
-    text = row.text("timestamp")
-    try:
-        # Without a zone the times are those of one place: only their differences count.
-        return (datetime.fromisoformat(text).replace(tzinfo=None) - datetime(2000, 1, 1)).total_seconds()
-    except ValueError:
-        raise row.wrong("timestamp", text or "nothing", "a time such as 2017-10-09 07:01:55") from None

@@ -35,6 +35,9 @@ _EXPECTED = (
 def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work from a file or a DataFrame.
 
+    Raises InputError: not such a file, a value that is none of its column or field, two jobs of one name, no job at
+    all; the place is named.
+
     Parameters
     ----------
     path : path or pandas.DataFrame
@@ -44,12 +47,6 @@ def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None)
         of Knavigator; also compressed by gzip. The content decides.
     content : bytes, optional
         Content of the file if it has been read, because a pipe gives it only once; None: it is read.
-
-    Raises
-    ------
-    InputError
-        Not such a file, a value that is none of its column or field, two jobs of one name, no job at all; the place is
-        named.
 
     Examples
     --------

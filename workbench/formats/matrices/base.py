@@ -315,8 +315,6 @@ def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) 
 
     Parameters
     ----------
-    blocks : sequence of str
-        Blocks of the file.
     wanted : str or None
         Name of the block to choose; None: choose by `order`.
     order : sequence of str

@@ -45,17 +45,8 @@ class _Place:
 def hwloc_parts(root: Any, gpus: Sequence[str]) -> MachineParts | None:
     """The NICs and NUMA nodes of a topology.
 
-    Parameters
-    ----------
-    root : Element
-        ``<topology>``.
-    gpus : sequence of str
-        GPUs of the matrix by their ``gp_index``, with or without ``OSDev:`` before it.
-
-    Returns
-    -------
-    MachineParts or None
-        None if a GPU of the matrix is missing in the topology.
+    `root`: ``<topology>``. `gpus`: GPUs of the matrix by their ``gp_index``, with or without ``OSDev:`` before it.
+    Returns None if a GPU of the matrix is missing in the topology.
     """
     places = list(_places(root))
     by_index = {place.element.get("gp_index"): place for place in places if place.element.get("type") == "OSDev"}

@@ -87,10 +87,7 @@ def read_link_speeds(path: str | Path) -> LinkSpeeds:
     Raises InputError: a column missing, a speed that is no number above 0 (STAGING: of at least 0), a type twice; with
     its line.
 
-    Parameters
-    ----------
-    path : str or Path
-        CSV with the columns ``type``, ``gb_s`` and ``per`` (``link`` or ``pair``); others are for people.
+    `path`: CSV with the columns ``type``, ``gb_s`` and ``per`` (``link`` or ``pair``); others are for people.
     """
     try:
         text = read_bytes(path, MAX_SETTINGS).decode("utf-8-sig")

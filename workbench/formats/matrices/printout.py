@@ -67,12 +67,7 @@ _GLUED_TITLES = re.compile(r"(?<=\S)(?=CPU Affinity|NUMA Affinity|GPU NUMA ID)")
 class Printout:
     """A printout as its tool printed it.
 
-    Attributes
-    ----------
-    text : str
-        As many lines as the text that was given.
-    notes : tuple of Notice
-        What was removed or taken apart.
+    `text`: as many lines as the text that was given. `notes`: what was removed or taken apart.
     """
 
     text: str

@@ -43,10 +43,7 @@ _MOST_REPLICAS = 50_000
 def plugin_notices(job: Object) -> list[Notice]:
     """Notices about a Job that its plugins refuse or do nothing for, replaced commands and lists of hosts too long.
 
-    Parameters
-    ----------
-    job : mapping
-        The manifest of a Volcano Job that admission accepts, as submitted or as stored.
+    `job`: the manifest of a Volcano Job that admission accepts, as submitted or as stored.
 
     Returns
     -------

@@ -82,8 +82,6 @@ def with_port(container: Object, name: str, number: int) -> Object:
         The manifest to copy; it is not changed.
     name : str
         Name of the port.
-    number : int
-        Number of the port.
     """
     if any(each.get("containerPort") == number for each in container.get("ports") or ()):
         return container

@@ -41,12 +41,7 @@ Given = Mapping[str, Sequence[str] | None]
 class JobOutcome:
     """Result of running the hooks of a Job's plugins when the Job was added, updated or deleted.
 
-    Attributes
-    ----------
-    actions : tuple of Action
-        In the order in which they are to be done.
-    controlled : mapping of str to str
-        The new ``status.controlledResources``.
+    `actions`: in the order in which they are to be done. `controlled`: the new ``status.controlledResources``.
     """
 
     actions: tuple[Action, ...]
@@ -73,7 +68,6 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
     pod : mapping
         The pod as `workbench.jobs.create_pod.create_pod` makes it; never changed, but the result shares its unchanged
         parts.
-    job : mapping
     plugins : mapping of str to sequence of str
         Usually ``spec.plugins``.
     """
@@ -97,8 +91,6 @@ def on_job_add(
 
     Parameters
     ----------
-    job : mapping
-    plugins : mapping of str to sequence of str
     stored : mapping of (kind, name) to mapping, optional
         Objects in the Job's namespace.
     ssh_keys : SshKeys
@@ -118,7 +110,6 @@ def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> 
 
     Parameters
     ----------
-    job : mapping
     plugins : mapping of str to sequence of str
         Arguments of each plugin by its name.
     stored : mapping of (kind, name) to mapping, optional
@@ -135,13 +126,7 @@ def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> 
 def on_job_delete(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
     """Actions of the Job's plugins when the Job or some of its pods are killed.
 
-    Parameters
-    ----------
-    job : mapping
-    plugins : mapping of str to sequence of str
-        Arguments of each plugin by its name.
-    stored : mapping of (kind, name) to mapping, optional
-        Objects in the Job's namespace; None: there are none.
+    `plugins`, `stored`: as in `on_job_update`.
     """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterable[Action]:

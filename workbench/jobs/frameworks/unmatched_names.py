@@ -24,10 +24,7 @@ _CONTAINER = "Container"
 def unmatched_notices(job: Object) -> Iterator[Notice]:
     """Notices about framework plugins that leave pods as they are because a name in their arguments is not there.
 
-    Parameters
-    ----------
-    job : mapping
-        The manifest of a Volcano Job as stored, which its plugins can serve.
+    `job`: the manifest of a Volcano Job as stored, which its plugins can serve.
 
     Yields
     ------

@@ -64,12 +64,7 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
 def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
     """The manifest of the PropagationPolicy that sends one Job of a HyperJob, as a whole, to one cluster.
 
-    Parameters
-    ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob, which becomes the owner.
-    name : str
-        Name of the Job.
+    `hyper_job`, `name`: as in `job_of`.
     """
     placement: dict[str, Any] = {
         "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},

@@ -122,15 +122,7 @@ def _jobs_of(
 def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | None:
     """Join the Jobs of a HyperJob to one gang.
 
-    Parameters
-    ----------
-    jobs : sequence of MemberJob
-        Its Jobs in order; pods are numbered Job by Job.
-
-    Returns
-    -------
-    Gang or None
-        None if no pod of the Jobs is pending.
+    `jobs`: its Jobs in order; pods are numbered Job by Job. Returns None if no pod of the Jobs is pending.
     """
     waiting = [job.gang for job in jobs if job.gang is not None]
     if not waiting:
@@ -182,12 +174,7 @@ def gang_of_hyper_job(hyper_job: HyperJob, jobs: Sequence[MemberJob]) -> Gang | 
 def waiting_jobs(gang: Gang, running: Collection[str]) -> Gang:
     """The gang of a HyperJob of which some Jobs run: the pods of the others wait.
 
-    Parameters
-    ----------
-    gang : Gang
-        The HyperJob with the pods of all its Jobs.
-    running : collection of str
-        Names of the Jobs that run; not all of them.
+    `gang`: the HyperJob with the pods of all its Jobs. `running`: names of the Jobs that run; not all of them.
 
     Returns
     -------

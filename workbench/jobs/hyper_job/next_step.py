@@ -48,12 +48,8 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
 
     Raises InputError: a field of the wrong type.
 
-    Parameters
-    ----------
-    hyper_job : mapping
-        Parsed manifest of a HyperJob, in the released spelling or in the design document's (docs/hyper-jobs.md).
-    jobs : sequence of mapping
-        Manifests of the Jobs in its namespace.
+    `hyper_job`: parsed manifest of a HyperJob, in the released spelling or in the design document's
+    (docs/hyper-jobs.md). `jobs`: manifests of the Jobs in its namespace.
 
     Returns
     -------

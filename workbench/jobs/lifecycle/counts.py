@@ -53,7 +53,6 @@ def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
 
     Parameters
     ----------
-    phase : str
     now : str
         Time of the transition, as Kubernetes writes it; empty: unknown.
     """

@@ -29,17 +29,14 @@ def job_request(
 ) -> JobRequest | None:
     """The request that the Job controller queues when one of a Job's pods or its PodGroup changes.
 
+    Returns None: the change needs no request, such as most changes of a PodGroup.
+
     Parameters
     ----------
     before, after : PodState or GroupState, optional
         States before and after the change; None before: created; None after: deleted.
     pods : iterable of PodState
         The pods of the Job as they are now; those of the same task decide whether it completed or failed.
-
-    Returns
-    -------
-    JobRequest or None
-        None: the change needs no request, such as most changes of a PodGroup.
     """
     if isinstance(after, GroupState) or isinstance(before, GroupState):
         # A group becomes Unknown when it runs with too few pods.

@@ -105,8 +105,6 @@ class Observed:
     ----------
     status : JobStatus
         Status as last stored.
-    pods : tuple of PodState
-        All pods of the Job.
     pod_group : GroupState, optional
         State of the Job's PodGroup; None if it does not exist yet.
     claims : frozenset of str
@@ -138,7 +136,6 @@ class Observed:
 
         Parameters
         ----------
-        job : mapping
         pods : iterable of mapping
             Pods in the Job's namespace that the Job controls.
         pod_group : mapping, optional

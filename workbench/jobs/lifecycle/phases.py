@@ -60,7 +60,6 @@ def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobSt
 
     Parameters
     ----------
-    action : str
     status : JobStatus
         Pod counters after the action, with the phase from before it.
     now : str

@@ -161,8 +161,6 @@ def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -
     ----------
     waiting : iterable of Delayed
         The actions that wait, the one that was carried out not among them.
-    action : str
-        The action that was carried out.
     request : JobRequest
         Request that names the target of the action.
     """

@@ -24,10 +24,7 @@ def planned_batch_job(job: BatchJob, succeeded: Mapping[str, int]) -> PlannedGan
     (as Kueue admits them) unless Volcano's annotation group-min-member on the Job says how many. Pods are called after
     their index if the Job is Indexed; else their names end at random.
 
-    Parameters
-    ----------
-    succeeded : mapping of str to int
-        Pods in the input that have succeeded, by role.
+    `succeeded`: pods in the input that have succeeded, by role.
     """
     spec, annotations = job.spec, job.metadata.annotations
     done = max(job.succeeded, sum(succeeded.values()))

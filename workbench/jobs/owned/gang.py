@@ -11,10 +11,9 @@ from workbench.jobs.owned.plan import PlannedGang, PlannedRole
 from workbench.jobs.owned.rules import planned_gangs, pod_group_of, pods_by_gang
 from workbench.jobs.roles import Priorities, gates, make_role, nominations, notes_about
 from workbench.jobs.template_extras import extras_of_templates
-from workbench.model.extras import VolcanoMemory, extras_of
+from workbench.model.extras import RoleSize, RoleSizes, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.notice import Notice
-from workbench.model.role_sizes import RoleSize, RoleSizes
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
@@ -140,15 +139,8 @@ def _gang(
 class _Places:
     """The pods of a role that are to run, of which some exist already.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        Existing pods of the role. Finished and terminating ones are replaced by new ones.
-
-    Attributes
-    ----------
-    running : int
-        Pods that have a node, at most as many as are to run.
+    `pods`: existing pods of the role. Finished and terminating ones are replaced by new ones. `running`: pods that have
+    a node, at most as many as are to run.
     """
 
     def __init__(self, planned: PlannedRole, pods: Sequence[Pod]) -> None:

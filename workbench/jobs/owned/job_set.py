@@ -17,10 +17,7 @@ def planned_job_set(job_set: JobSet, succeeded: Mapping[str, int]) -> PlannedGan
 
     Pods are called ``<jobset>-<entry>-<job>-<index>``. Those of Jobs that have succeeded are not made again.
 
-    Parameters
-    ----------
-    succeeded : mapping of str to int
-        Pods in the input that have succeeded, by role.
+    `succeeded`: pods in the input that have succeeded, by role.
     """
     name = job_set.metadata.name
     notes = [

@@ -18,10 +18,7 @@ def planned_kubeflow_job(job: KubeflowJob, succeeded: Mapping[str, int]) -> Plan
     Pods are called ``<job>-<type>-<index>``, the launcher of an MPIJob ``<job>-launcher``. For KAI minReplicas of an
     elastic PyTorchJob is the minimum where minAvailable is absent.
 
-    Parameters
-    ----------
-    succeeded : mapping of str to int
-        Pods in the input that have succeeded, by role.
+    `succeeded`: pods in the input that have succeeded, by role.
     """
     roles = tuple(_role(job, one, succeeded.get(one.type, 0)) for one in job.replicas)
     minimum = job.min_available

@@ -67,12 +67,7 @@ class PlannedGang:
 def exclusive_notice(key: str, what: str) -> Notice:
     """The notice about pods that want a topology domain alone.
 
-    Parameters
-    ----------
-    key : str
-        Label of nodes whose values are the domains.
-    what : str
-        Which pods: ``each group``.
+    `key`: label of nodes whose values are the domains. `what`: which pods: ``each group``.
     """
     text = f"exclusive topology: {what} alone in one value of {key} is not followed"
     return Notice("exclusive-topology", text, key)
@@ -81,11 +76,6 @@ def exclusive_notice(key: str, what: str) -> Notice:
 def order_notice(which: str, taken: str = "all are placed together") -> Notice:
     """The notice about pods that a controller makes later than the others.
 
-    Parameters
-    ----------
-    which : str
-        Which pods it makes after what.
-    taken : str
-        What the gang says instead.
+    `which`: which pods it makes after what. `taken`: what the gang says instead.
     """
     return Notice("start-order-not-followed", f"{which}: {taken}")

@@ -38,6 +38,9 @@ class ApiStore(Mirror):
         As for `Mirror`.
     """
 
+    # Reads are the `Mirror`'s. A write goes to the API server, and its answer into the mirror (`_kept`), so that the
+    # next read sees it. Where others write at the same time, a change is made again on the newest state (`_insisting`).
+
     connection: Writer
 
     def __init__(

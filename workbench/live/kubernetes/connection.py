@@ -16,7 +16,7 @@ import orjson
 
 from workbench.errors import ClusterError, InternalError
 from workbench.live.deadline import within
-from workbench.live.http import HEADERS, Unreadable, read_body, read_lines, reason_of, shown_url
+from workbench.live.http import HEADERS, Unreadable, phrase, read_body, read_lines, reason_of, shown_url
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.shapes import checked_item, mapping
 from workbench.optional import optional
@@ -89,6 +89,10 @@ class Connection:
     transport : httpx.BaseTransport, optional
         Replaces the network in tests; the guard against writing stays before it.
     """
+
+    # A request: `_request` (path, query, credentials) → `_answered` (within the time limit, again where the server is
+    # busy) → `_judged` (status and JSON, or a `ClusterError` with the remedy). `stream` hands over the lines of an
+    # answer that goes on. `interrupt` ends whatever is on the way, from any thread.
 
     def __init__(self, cluster: Cluster, timeout_s: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         self.cluster = cluster
@@ -289,7 +293,7 @@ class Connection:
                 raise self._error(
                     f"{method} {path}: the answer is not JSON; is this a Kubernetes API server?"
                 ) from None
-        what = f"{method} {path}: status {status}{_phrase(status)}"
+        what = f"{method} {path}: status {status}{phrase(status)}"
         match status:
             case HTTPStatus.UNAUTHORIZED:
                 text = f"the credentials of user {self.cluster.user} are not accepted (status 401)"
@@ -334,10 +338,3 @@ def _tls(cluster: Cluster) -> ssl.SSLContext:
         what = error.strerror or type(error).__name__
         raise ClusterError(f"context {cluster.context}: the certificates cannot be read: {what}") from None
     return context
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return ""

@@ -85,6 +85,11 @@ class Mirror:
         Why a kind cannot be followed at this moment, by kind; what is known of it may be old.
     """
 
+    # Two sides, which share a queue of news:
+    #   threads     one for each kind: list, then watch from the list's version; again after an error (`_follow`)
+    #   readers     `watch` takes the news over (`_take`) in the caller's thread; `get` and `list` read what was taken
+    # What a write has told (`put`, `bound`, `removed`) counts at once; older news about the object change nothing then.
+
     def __init__(
         self,
         connection: Connection,

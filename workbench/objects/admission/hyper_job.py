@@ -13,9 +13,9 @@ from typing import Any
 from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.job import job_findings
 from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.schema import Fault
 from workbench.objects.admission.topology_holders import topology_errors
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, constraint_defaults
 from workbench.objects.fields import child, get_map, get_maps
@@ -45,12 +45,8 @@ def own_field_warnings(data: Mapping[str, Any]) -> list[Notice]:
 def hyper_job_defaults(data: Mapping[str, Any], *, own: bool = True) -> dict[str, Any]:
     """Defaults that admission fills in, by path.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest in the released spelling.
-    own : bool
-        Also fill in what only this project does: minAvailable and the mode of networkTopology.
+    `data`: the parsed manifest in the released spelling. `own`: also fill in what only this project does: minAvailable
+    and the mode of networkTopology.
     """
     spec, read = get_map(data, "spec", ""), read_hyper_job(data)
     entries = get_maps(spec, "replicatedJobs", "spec")

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.selectors import read_label_selector, why_no_pattern

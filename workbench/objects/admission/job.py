@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.lifecycle_policies import policy_findings
 from workbench.objects.admission.plugins import mpi_master_finding, plugin_defaults, plugin_findings
 from workbench.objects.admission.pod_template import template_findings, topology_policy_findings
+from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, partition_error
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text
 from workbench.objects.job import DEFAULT_MAX_RETRY, Job, Task, launch_order, read_job

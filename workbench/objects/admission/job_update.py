@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.job import partition_findings
+from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
 from workbench.objects.fields import get_map, get_maps
 from workbench.objects.job import read_job

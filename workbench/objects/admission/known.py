@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.objects.fields import path_steps
+from workbench.objects.fields import copied, path_steps
 
 __all__ = ["Known", "KnownQueue", "with_defaults"]
 
@@ -52,7 +52,7 @@ def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
 
     An existing value is replaced. Mappings on the path are created if missing; items of lists must exist.
     """
-    whole = _copied(data)
+    whole = copied(data)
     for path, value in defaults.items():
         *parents, last = path_steps(path)
         place: Any = whole
@@ -60,11 +60,5 @@ def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
             if isinstance(place, dict) and place.get(part) is None:
                 place[part] = {}
             place = place[part]
-        place[last] = _copied(value)
+        place[last] = copied(value)
     return whole  # type: ignore[no-any-return]
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value

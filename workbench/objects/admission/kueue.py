@@ -15,7 +15,6 @@ from workbench.errors import InputError
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 from workbench.objects.admission.kueue_queues import (
     admission_check_faults,
@@ -26,6 +25,7 @@ from workbench.objects.admission.kueue_queues import (
     local_queue_faults,
     schema_fault,
 )
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
@@ -96,10 +96,7 @@ def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -
 
     Raises InputError: a field of the wrong type.
 
-    Parameters
-    ----------
-    before, after : mapping
-        The manifest before and after the change.
+    `before`, `after`: the manifest before and after the change.
     """
     found = kueue_findings(after)
     old, new = get_map(before, "spec", ""), get_map(after, "spec", "")
@@ -121,7 +118,6 @@ def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int 
 
     Parameters
     ----------
-    annotations : mapping of str to str
     path : str
         Path of the metadata with the annotations.
     count : int, optional
@@ -140,10 +136,7 @@ def owner_annotation_faults(owner: TopOwner) -> list[Fault]:
 def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Notice]:
     """Warnings about annotations that name a level of no Topology: Kueue accepts the object and never admits it.
 
-    Parameters
-    ----------
-    levels : collection of str, optional
-        Node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
+    `levels`: node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
     """
     found = []
     for each in _annotated(owner) if levels is not None and _asks(owner) else ():

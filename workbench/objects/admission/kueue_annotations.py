@@ -22,7 +22,7 @@ from workbench.model.kueue_names import (
     SLICE_SIZE,
     UNCONSTRAINED,
 )
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child
 from workbench.objects.kueue.annotations import as_bool, as_int32, layer_count_error, read_layers, topology_request
 from workbench.objects.names import qualified_name_errors

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts
 from workbench.objects.quantity import parse_quantity
 
@@ -74,10 +74,6 @@ def cluster_queue_faults(spec: Mapping[str, Any]) -> list[Fault]:
     """Violations in a ClusterQueue: unknown values, quotas against each other, and flavors of admission checks.
 
     Raises InputError: a field of the wrong type.
-
-    Parameters
-    ----------
-    spec : mapping
     """
     cohort_key = "cohortName" if "cohortName" in spec else "cohort"
     found = [*_name_faults(spec, cohort_key, "spec")]
@@ -101,10 +97,6 @@ def cohort_faults(spec: Mapping[str, Any]) -> list[Fault]:
     """Violations in a Cohort; its quotas as those of a ClusterQueue, but it may lend more than it has.
 
     Raises InputError: a field of the wrong type.
-
-    Parameters
-    ----------
-    spec : mapping
     """
     key = "parentName" if "parentName" in spec else "parent"
     found = [*_name_faults(spec, key, "spec")]
@@ -208,10 +200,6 @@ def flavor_node_faults(spec: Mapping[str, Any]) -> list[Fault]:
     """Violations in the labels, taints and tolerations of a ResourceFlavor.
 
     Raises InputError: a field of the wrong type.
-
-    Parameters
-    ----------
-    spec : mapping
     """
     found, known = [], ", ".join(f"'{effect}'" for effect in _EFFECTS)
     if len(get_texts(spec, "nodeLabels", "spec")) > _MOST_TAINTS:
@@ -254,10 +242,7 @@ def flavor_change_faults(before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
     Raises InputError: a field of the wrong type.
 
-    Parameters
-    ----------
-    before, after : mapping
-        The spec before and after the change.
+    `before`, `after`: the spec before and after the change.
     """
     was_named = get_text(before, "topologyName", "spec")
     if not was_named:

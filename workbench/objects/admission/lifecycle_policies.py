@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.lifecycle_policy import ANY_EVENT, USER_ACTIONS, USER_EVENTS, LifecyclePolicy
 
 __all__ = ["policy_findings"]

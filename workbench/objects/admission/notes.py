@@ -34,12 +34,7 @@ def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
     of a Pod that has a node are ignored, because the Pod is scheduled already.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest.
-    accepted : bool
-        Whether `review` has accepted the object, which then has no unknown field.
+    `data`: the parsed manifest. `accepted`: whether `review` has accepted the object, which then has no unknown field.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
     if (group, kind) == ("apps", "StatefulSet"):

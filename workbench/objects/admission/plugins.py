@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.flags import parse_arguments
 from workbench.objects.frameworks import FRAMEWORKS
@@ -55,7 +55,6 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
     Parameters
     ----------
-    spec : mapping
     job : Job
         The manifest as `read_job` reads it.
     own : bool

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.resources import CPU, MEMORY, quantity_text
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_map, wrong
 from workbench.objects.pod import read_pod_spec
 from workbench.objects.quantity import parse_quantity

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.pod_resources import container_resource_findings, pod_resource_findings
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.names import label_errors
 from workbench.objects.quantity import read_resources
@@ -36,11 +36,7 @@ _PORTS = range(1, 1 << 16)
 def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> list[Fault]:
     """Violations in the pod template of a Job's task; field paths begin with ``template``.
 
-    Parameters
-    ----------
-    task : mapping
-    pod_level_resources : bool
-        The feature gate PodLevelResources; if off, resources of the pod as a whole are not checked.
+    `pod_level_resources`: the feature gate PodLevelResources; if off, resources of the pod as a whole are not checked.
     """
     template = get_map(task, "template", "")
     metadata, spec = get_map(template, "metadata", "template"), get_map(template, "spec", "template")
@@ -54,11 +50,7 @@ def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fau
 
     The list is empty if there is none.
 
-    Parameters
-    ----------
-    task : mapping
-    position : int
-        Position of the task in the Job. In the path, init containers are counted after the other containers.
+    `position`: position of the task in the Job. In the path, init containers are counted after the other containers.
     """
     if get_text(task, "topologyPolicy", "") in ("", "none"):
         return []

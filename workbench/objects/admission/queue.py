@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.snapshot import Queue
-from workbench.objects.admission.finding import Fault
+from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_int, get_map, get_text
 from workbench.objects.queue import read_queue
 

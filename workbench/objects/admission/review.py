@@ -10,7 +10,6 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hyper_job import (
     hyper_job_defaults,
@@ -33,6 +32,7 @@ from workbench.objects.admission.notes import NOTED_KINDS, annotation_notes
 from workbench.objects.admission.plugins import master_warnings, plugin_warnings
 from workbench.objects.admission.pod_group import pod_group_findings, queue_of_namespace, refuse_pod_group
 from workbench.objects.admission.queue import queue_defaults, queue_findings
+from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import read_deployment

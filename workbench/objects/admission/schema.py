@@ -1,12 +1,59 @@
-"""Error texts of the API server's schema validation, such as "Required value"."""
+"""`Fault`, one violation that admission finds, and texts of the API server's schema such as "Required value"."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["below", "broken_rule", "no_match", "required", "too_few", "too_long", "too_short", "unsupported"]
+__all__ = [
+    "Fault",
+    "below",
+    "broken_rule",
+    "no_match",
+    "refusal_text",
+    "required",
+    "too_few",
+    "too_long",
+    "too_short",
+    "unsupported",
+]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One violation that admission finds in an object.
+
+    Attributes
+    ----------
+    path : str
+        Path of the field; empty: the object as a whole.
+    text : str
+        The error text as the cluster words it, with the separators that a webhook puts between findings.
+    by_schema : bool
+        Whether the API server's schema refuses the field, which happens before any webhook is called.
+    """
+
+    path: str
+    text: str
+    by_schema: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The error text without the webhook's separators, after the path of the field unless it begins with that."""
+        text = self.text.strip().rstrip(";,")
+        return text if not self.path or text.startswith(self.path) else f"{self.path}: {text}"
+
+
+def refusal_text(findings: Iterable[Fault]) -> str:
+    """Join the texts of violations into one refusal, those of the API server's schema first.
+
+    Empty if there are none.
+    """
+    findings = list(findings)
+    webhook = "".join(one.text for one in findings if not one.by_schema).strip()
+    return "; ".join([*(one.text for one in findings if one.by_schema), *([webhook] if webhook else [])])
 
 
 def required(path: str) -> str:
@@ -67,12 +114,10 @@ def too_few(path: str, found: int, least: int) -> str:
 def no_match(path: str, value: str, pattern: str) -> str:
     """The API server's error text for a string that does not match the field's pattern.
 
+    `path`, `value`: as in `too_short`.
+
     Parameters
     ----------
-    path : str
-        Path of the field.
-    value : str
-        String found.
     pattern : str
         Regular expression that it must match.
     """
@@ -82,12 +127,10 @@ def no_match(path: str, value: str, pattern: str) -> str:
 def unsupported(path: str, value: Any, supported: Sequence[str]) -> str:
     """The API server's error text for a string that is not one of the allowed values.
 
+    `path`, `value`: as in `too_short`.
+
     Parameters
     ----------
-    path : str
-        Path of the field.
-    value : str
-        String found.
     supported : sequence of str
         Values allowed.
     """

@@ -78,12 +78,7 @@ def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> 
 def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -> dict[str, Any]:
     """The defaults that the CRD schema writes into the field networkTopology of a spec, by field path.
 
-    Parameters
-    ----------
-    data : mapping
-        The spec that may have the field.
-    where : str
-        Path of the spec.
+    `data`, `where`: as in `constraint_errors`.
     """
     if data.get("networkTopology") is None:
         return {}

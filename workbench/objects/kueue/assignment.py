@@ -7,7 +7,16 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.kueue import TopologyAssignment
-from workbench.objects.fields import MOST_PODS, child, get_count, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import (
+    MOST_PODS,
+    child,
+    get_count,
+    get_list,
+    get_map,
+    get_maps,
+    get_text,
+    get_text_list,
+)
 
 __all__ = ["read_assignment"]
 
@@ -24,10 +33,10 @@ def read_assignment(data: Mapping[str, Any], path: str) -> TopologyAssignment:
     path : str
         Its path, for error messages.
     """
-    levels = _texts(data, "levels", path)
+    levels = get_text_list(data, "levels", path)
     domains: list[tuple[tuple[str, ...], int]] = []
     for where, item in get_maps(data, "domains", path):
-        values = _texts(item, "values", where)
+        values = get_text_list(item, "values", where)
         if len(values) != len(levels):
             raise _length(child(where, "values"), len(values), len(levels), "value for each level")
         domains.append((tuple(values), get_count(item, "count", where, 0)))
@@ -62,17 +71,10 @@ def _values(level: Mapping[str, Any], path: str, number: int) -> list[str]:
     where = child(path, "individual")
     each = get_map(level, "individual", path)
     before, after = get_text(each, "prefix", where), get_text(each, "suffix", where)
-    roots = _texts(each, "roots", where)
+    roots = get_text_list(each, "roots", where)
     if len(roots) != number:
         raise _length(child(where, "roots"), len(roots), number, "root for each domain")
     return [f"{before}{root}{after}" for root in roots]
-
-
-def _texts(data: Mapping[str, Any], key: str, path: str) -> list[str]:
-    values = get_list(data, key, path)
-    if any(type(value) is not str for value in values):
-        raise wrong(child(path, key), values, "a list of text")
-    return values
 
 
 def _length(path: str, found: int, expected: int, what: str) -> InputError:

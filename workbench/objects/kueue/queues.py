@@ -13,7 +13,17 @@ from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, Que
 from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import Taint, Toleration
 from workbench.objects.cluster_part import ClusterPart
-from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import (
+    child,
+    get_int,
+    get_list,
+    get_map,
+    get_maps,
+    get_text,
+    get_text_list,
+    get_texts,
+    wrong,
+)
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import to_base_units
 
@@ -246,14 +256,10 @@ def _amount(resource: str, data: Mapping[str, Any], key: str, where: str) -> int
 
 
 def _checks(spec: Mapping[str, Any]) -> tuple[QueueCheck, ...]:
-    names = get_list(spec, "admissionChecks", "spec")
-    if any(type(name) is not str for name in names):
-        raise wrong("spec.admissionChecks", names, "a list of text")
+    names = get_text_list(spec, "admissionChecks", "spec")
     found = [QueueCheck(name) for name in names]
     where = "spec.admissionChecksStrategy"
     for path, item in get_maps(get_map(spec, "admissionChecksStrategy", "spec"), "admissionChecks", where):
-        flavors = get_list(item, "onFlavors", path)
-        if any(type(name) is not str for name in flavors):
-            raise wrong(child(path, "onFlavors"), flavors, "a list of text")
+        flavors = get_text_list(item, "onFlavors", path)
         found.append(QueueCheck(get_text(item, "name", path), tuple(flavors)))
     return tuple(found)

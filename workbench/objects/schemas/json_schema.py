@@ -106,10 +106,7 @@ def json_schema_of(kind: str) -> Schema:
 
     Raises UnknownNameError: there is no schema of this kind.
 
-    Parameters
-    ----------
-    kind : str
-        One of `SCHEMA_KINDS`.
+    `kind`: one of `SCHEMA_KINDS`.
     """
     served = _served(kind)
     definitions: dict[str, Schema] = {}
@@ -192,10 +189,7 @@ def crd_of(kind: str) -> Schema:
 
     Raises UnknownNameError: there is no schema of this kind.
 
-    Parameters
-    ----------
-    kind : str
-        One of `SCHEMA_KINDS`.
+    `kind`: one of `SCHEMA_KINDS`.
     """
     served = _served(kind)
     root = _structural_type(kind)

@@ -109,17 +109,8 @@ def types() -> Mapping[str, Mapping[str, Field]]:
 def unknown_in(data: Mapping[str, Any], release: Release = Release.V1_15) -> list[Unknown]:
     """Find fields and keys of a manifest that its kind does not have in a Volcano release.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest of one of `DESCRIBED_KINDS`. A field whose value has the wrong type is not entered.
-    release : Release
-        1.13 lacks some fields.
-
-    Returns
-    -------
-    list of Unknown
-        In the order of the manifest.
+    `data`: the parsed manifest of one of `DESCRIBED_KINDS`. A field whose value has the wrong type is not entered.
+    `release`: 1.13 lacks some fields. The result is in the order of the manifest.
     """
     found: list[Unknown] = []
     _search_object(data, data["kind"], None, _looked_into(release), found)

@@ -35,11 +35,8 @@ _NOT_LOOKED_INTO = frozenset({"ObjectMeta", "JobTemplate", "PersistentVolumeClai
 def wrong_types_in(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Fields of one of Volcano's kinds with a value of the wrong type: (path, the API server's message) each.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest of a Job, PodGroup, Queue, HyperNode or HyperJob. Pod templates are not looked into: the
-        definitions of Volcano's kinds accept them as they are.
+    `data`: the parsed manifest of a Job, PodGroup, Queue, HyperNode or HyperJob. Pod templates are not looked into: the
+    definitions of Volcano's kinds accept them as they are.
     """
     return list(_in_object(data, str(data["kind"]), ""))
 

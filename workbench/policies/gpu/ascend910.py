@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy, lowest_indices
-from workbench.policies.parameters import NoParameters
 
 __all__ = ["RINGS", "RING_ORDER", "WHOLE_NODE", "GpuAscend910", "node_priority"]
 
@@ -31,12 +29,6 @@ class GpuAscend910(PerPodGpuPolicy):
 
     name = "gpu-ascend910"
     counts_only = False
-
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
         if count == WHOLE_NODE:

@@ -7,7 +7,7 @@ A GPU policy chooses on one node at a time and keeps no state; equal questions a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,12 +37,7 @@ __all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "PerPodGpuP
 class NodeGpus:
     """The free GPUs of one node, and the node's bandwidth matrix.
 
-    Attributes
-    ----------
-    free : int
-        Bit mask of the free GPUs: bit i is GPU i.
-    matrix : BandwidthMatrix, optional
-        None: the bandwidths are unknown.
+    `free`: bit mask of the free GPUs: bit i is GPU i. `matrix`, if None: the bandwidths are unknown.
     """
 
     free: int
@@ -72,11 +67,6 @@ class GpuPolicy(Parametrised, ABC):
     name: str
     counts_only: bool = True
     lowest_unknown: bool = False
-
-    @property
-    @abstractmethod
-    def parameters(self) -> Mapping[str, Any]:
-        """Parameters of this GPU policy, by name, with their values."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
         """Whether the pods of a node, which request these numbers of GPUs, can all get GPUs from its free ones."""

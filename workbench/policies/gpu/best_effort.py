@@ -5,9 +5,8 @@ All free GPUs are split into sets of the pod's size, and the split with the most
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,10 +46,6 @@ class GpuBestEffort(PerPodGpuPolicy):
 
     def __init__(self, _: NoParameters) -> None:
         self._scores = LastPairScores()
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def choose_one(self, gpus: NodeGpus, count: int) -> int:
         if gpus.matrix is None or len(gpus.matrix) > MAX_DEVICES:

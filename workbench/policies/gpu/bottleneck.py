@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,8 @@ class GpuBottleneck(GpuPolicy):
     where the matrix knows it (docs/decisions.md, decision 1). On a node without a matrix pods get the free GPUs with
     the lowest indices.
 
-    Parameters
-    ----------
-    required : bool
-        Whether the user asked for this policy by name; the policy then also warns if no node at all has a matrix.
+    `required`: whether the user asked for this policy by name; the policy then also warns if no node at all has a
+    matrix.
 
     Notes
     -----
@@ -61,10 +59,6 @@ class GpuBottleneck(GpuPolicy):
     def __init__(self, parameters: BottleneckParameters, required: bool = True) -> None:
         self._parameters = parameters
         self._required = required
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
         """Bandwidth of the slowest pair in the pods' best set of free GPUs, in percent of the machine's fastest pair.

@@ -42,11 +42,8 @@ def link_score(link_type: str) -> int:
 def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
     """NVIDIA's points for the links of each pair of GPUs of a machine.
 
-    Parameters
-    ----------
-    matrix : BandwidthMatrix
-        Its link types give the points if `link_score` knows at least one of them; otherwise the points are guessed from
-        its bandwidths (see Notes).
+    `matrix`: its link types give the points if `link_score` knows at least one of them; otherwise the points are
+    guessed from its bandwidths (see Notes).
 
     Returns
     -------

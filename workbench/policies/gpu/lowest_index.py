@@ -1,14 +1,12 @@
-"""`gpu-lowest-index`: gives pods the free GPUs with the lowest numbers, as a plain device plugin does."""
+"""Policies that take the free GPUs with the lowest numbers: `gpu-lowest-index`, and NVIDIA's fallback `gpu-simple`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
-from workbench.policies.parameters import NoParameters
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus, PerPodGpuPolicy, lowest_indices
 
-__all__ = ["GpuLowestIndex", "deal_lowest"]
+__all__ = ["GpuLowestIndex", "GpuSimple", "deal_lowest", "simple_set"]
 
 
 class GpuLowestIndex(GpuPolicy):
@@ -16,12 +14,6 @@ class GpuLowestIndex(GpuPolicy):
 
     name = "gpu-lowest-index"
     lowest_unknown = True
-
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
         """Score 0 for every node: no set of GPUs is better than another."""
@@ -42,3 +34,35 @@ def deal_lowest(free: int, requests: Sequence[int]) -> tuple[int, ...]:
         masks.append(mask)
         free ^= mask
     return tuple(masks)
+
+
+class GpuSimple(PerPodGpuPolicy):
+    """GPU policy that gives a pod the free GPUs with the lowest numbers, without regard to links."""
+
+    name = "gpu-simple"
+
+    def choose_one(self, gpus: NodeGpus, count: int) -> int:
+        return simple_set(gpus.free, 0, count)
+
+
+def simple_set(available: int, required: int, size: int) -> int:
+    """Mask of ``size`` GPUs: the required ones and the lowest other available ones.
+
+    Parameters
+    ----------
+    available : int
+        Mask of the free GPUs.
+    required : int
+        Mask of the GPUs that must be in the set.
+    size : int
+        GPUs wanted.
+
+    Returns
+    -------
+    int
+        0 if refused: `size` is below 1 or above the number of available GPUs, more GPUs are required than wanted, or a
+        required GPU is not available.
+    """
+    if size < 1 or size > available.bit_count() or required & ~available or required.bit_count() > size:
+        return 0
+    return required | lowest_indices(available & ~required, size - required.bit_count())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import comb, factorial
@@ -63,10 +63,6 @@ class GpuMapa(PerPodGpuPolicy):
     def __init__(self, parameters: MapaParameters) -> None:
         self._parameters = parameters
         self._scores = LastPairScores()
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def choose_one(self, gpus: NodeGpus, count: int) -> int:
         if gpus.matrix is None or _n_rings(gpus.free.bit_count(), count) > _MOST_RINGS:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from workbench.kernels.gpu_sets import mask_of
 from workbench.policies.gpu.base import NodeGpus, PerPodGpuPolicy
@@ -56,12 +55,7 @@ class GpuStaticDgx(PerPodGpuPolicy):
     name = "gpu-static-dgx"
     counts_only = False
 
-    def __init__(self, parameters: StaticDgxParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
+    _parameters: StaticDgxParameters
 
     def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
         return static_set(self._parameters.machine, gpus.free, 0, count) or None
@@ -69,6 +63,8 @@ class GpuStaticDgx(PerPodGpuPolicy):
 
 def static_set(machine: str, available: int, required: int, size: int) -> int:
     """The first set of a machine's table that is available and holds the required GPUs, as a mask.
+
+    Returns mask of the set; 0 if the table has no such set.
 
     Parameters
     ----------
@@ -80,11 +76,6 @@ def static_set(machine: str, available: int, required: int, size: int) -> int:
         Mask of the GPUs that must be in the set.
     size : int
         GPUs wanted.
-
-    Returns
-    -------
-    int
-        Mask of the set; 0 if the table has no such set.
     """
     for row in TABLES[machine].get(size, ()):
         if not row & ~available and not required & ~row:

@@ -6,7 +6,7 @@ Source: the study of fragmentation gradient descent (USENIX ATC'23), docs/refere
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -143,10 +143,6 @@ class _SharingNodes(NodePolicy):
         self.name = name
         self.rule = rule
         self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def state(
         self, ledger: Ledger, usual: TypicalShapes, kinds: Ints | None = None, order: Ints | None = None

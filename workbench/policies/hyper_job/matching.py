@@ -44,10 +44,7 @@ def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], b
 class _Matching:
     """A matching of Jobs and places that grows along augmenting paths.
 
-    Attributes
-    ----------
-    place_of, job_at : list of int
-        Place of each Job and Job at each place, -1 for none.
+    `place_of`, `job_at`: place of each Job and Job at each place, -1 for none.
     """
 
     def __init__(self, kinds: Sequence[int], n_places: int, fits: Callable[[int, int], bool]) -> None:
@@ -78,12 +75,7 @@ class _Matching:
     def move_forward(self, job: int, fixed: set[int]) -> None:
         """Move a Job to the first place where it can be while all others keep some place; fixed places do not change.
 
-        Parameters
-        ----------
-        job : int
-            A Job with a place.
-        fixed : set of int
-            Places of earlier Jobs.
+        `fixed`: places of earlier Jobs.
         """
         mine = self.place_of[job]
         for place in range(mine):

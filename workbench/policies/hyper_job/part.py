@@ -17,10 +17,7 @@ __all__ = ["Parts"]
 class Parts:
     """Cuts HyperNodes out of the present state of a ledger.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        Read only; its topology must be laminar and nested.
+    `ledger`: read only; its topology must be laminar and nested.
     """
 
     def __init__(self, ledger: Ledger) -> None:

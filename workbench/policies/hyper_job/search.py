@@ -69,13 +69,8 @@ class Choice:
 class TierTried:
     """The result of the search at one tier.
 
-    Attributes
-    ----------
-    total, free : int
-        Number of HyperNodes of the tier, and of those in which no accelerator is in use and no node is held
-        exclusively.
-    best : Choice, optional
-        The best choice at the tier; None if no Job fits in any HyperNode of the tier.
+    `total`, `free`: number of HyperNodes of the tier, and of those in which no accelerator is in use and no node is
+    held exclusively. `best`: the best choice at the tier; None if no Job fits in any HyperNode of the tier.
     """
 
     tier: int
@@ -104,7 +99,6 @@ class Search:
         Highest tier of the HyperNode around all Jobs; None: no limit.
     tried : list of TierTried
         Tiers tried so far.
-    topology : Topology
     occupied : ndarray of shape (d + 1,), int64
         Number of nodes in each HyperNode that are not free, the virtual top last.
     """

@@ -26,15 +26,12 @@ _NAMING = frozenset({"volcano.sh/job-name", "volcano.sh/template-uid", "scheduli
 class JobTrials:
     """Places Jobs inside single HyperNodes of a ledger, without changing it; equal Jobs are placed once.
 
+    `kinds`: kind of each Job; Jobs of one kind differ only in their names and in the identities of their pods.
+
     Parameters
     ----------
     jobs : sequence of Gang
         The Jobs with pending pods.
-
-    Attributes
-    ----------
-    kinds : list of int
-        Kind of each Job; Jobs of one kind differ only in their names and in the identities of their pods.
     """
 
     def __init__(self, policy: Composed, jobs: Sequence[Gang], ledger: Ledger) -> None:

@@ -6,8 +6,8 @@ docs/reference/gpu-topology.md, part A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,12 +111,7 @@ class _GroupNodes(NodePolicy):
     name = "koordinator-gpu"
     traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False, words="kubernetes")
 
-    def __init__(self, parameters: KoordinatorGpuParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
+    _parameters: KoordinatorGpuParameters
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, gpus, given = request.gang, request.gpus, self._parameters

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,6 @@ from workbench.policies.koordinator.network_tree import (
 )
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
-from workbench.policies.parameters import NoParameters
 from workbench.policies.reasons import fit_reason
 from workbench.policies.request import Assignment, Declined, Request
 from workbench.policies.retry import KUBE_SCHEDULER
@@ -83,12 +81,6 @@ class KoordinatorNetwork(NodePolicy):
 
     name = "koordinator-network"
     traits = SchedulerTraits(reads_topology=True, gang_groups=True, retry=KUBE_SCHEDULER, words="kubernetes")
-
-    def __init__(self, _: NoParameters) -> None: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.ledger.topology

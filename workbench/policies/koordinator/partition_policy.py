@@ -7,8 +7,7 @@ GPU allocator, partition table; docs/reference/gpu-topology.md, part (b).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
 from workbench.policies.parameters import parameter
@@ -57,10 +56,6 @@ class GpuPartition(GpuPolicy):
     def __init__(self, parameters: PartitionParameters) -> None:
         self._parameters = parameters
         self.counts_only = parameters.policy == "Prefer"
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
         return self.choose(gpus, requests) is not None

@@ -6,9 +6,8 @@ if fewer than minCount find a node, none keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -101,10 +100,6 @@ class KubeDefault(NodePolicy):
     def __init__(self, parameters: KubeParameters) -> None:
         self._parameters = parameters
         self._settings = settings_of(parameters, self.name)
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         gang = request.gang

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.kueue_names import level_names
 from workbench.model.labels import HOSTNAME_LABEL
-from workbench.model.level_names import level_names
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 from workbench.policies.kueue.leaves import Leaves

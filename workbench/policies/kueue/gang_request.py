@@ -135,6 +135,11 @@ def read_gang(
 
 
 class _Reader:
+    # Overview:
+    #   1. the gang's constraint, and those of its sub-groups, as tiers that they allow (`_reach`)
+    #   2. pod sets: as annotations write them (`_as_written`), or as slices, or one for each sub-group (`_sub_grouped`)
+    #   3. for each the requests that are tried, the closest tier first (`_attempts`, `_sliced`)
+    # What Kueue cannot express is a warning (`_lost`).
     def __init__(self, gang: Gang, topology: Topology, levels: ClusterLevels, ladder: bool) -> None:
         self.gang = gang
         self.topology = topology

@@ -5,9 +5,7 @@ Source: Kueue 0.19.2, pkg/cache/scheduler (tas_*.go); docs/kueue.md says how a g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -80,10 +78,6 @@ class Kueue019(NodePolicy):
             TASRespectNodeAffinityPreferred=parameters.affinity_preferred,
             TASRecomputeAssignmentWithinSchedulingCycle=parameters.recompute,
         )
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def assign(self, request: Request) -> Assignment | Declined:
         topology, snapshot = request.ledger.topology, request.snapshot

@@ -56,6 +56,10 @@ class TopologySnapshot(Working, ABC):
         Is told of every search.
     """
 
+    # `place` takes the pod sets of a workload in order, on a copy of what they take:
+    #   1. a pod set that grows or lost a node keeps its other places (`_grows`, `_resize`, `_replace_all`)
+    #   2. otherwise `search` looks for domains, for a leader and its workers together (`_place_group`)
+
     def __init__(
         self, leaves: Leaves, flavor: Flavor, gates: Gates, columns: Mapping[str, int], capacity: Longs
     ) -> None:

@@ -49,6 +49,11 @@ class WorkloadTurn:
     reading : GangReading
     """
 
+    # Overview:
+    #   1. all pods (`_with`): each group of pod sets by its first request that succeeds (`_group`)
+    #   2. else as many as fit (`_reduced`), at least `_fewest`, if partial admission is allowed
+    #   3. the nodes of the pods, checked against the conditions that Kueue does not look at (`_checked`)
+
     def __init__(self, request: Request, cluster: GangSnapshot, reading: GangReading) -> None:
         self.request = request
         self.cluster = cluster

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.kernels.switches import VOTES_UNHEALTHY
 from workbench.model.arrays import Ints, Mask
 from workbench.model.extras import AscendWish
 from workbench.model.gang import Gang
@@ -98,7 +98,7 @@ class SwitchJob:
         same = request.snapshot.running_index.gangs.get(gang.key, ()) if gang.ready else ()
         mine = [pod for pod in same if pod.requests]
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
-        former, returns, says = none.copy(), nothing.copy(), np.zeros(len(none), dtype=np.int8)
+        former, returns, vote = none.copy(), nothing.copy(), np.zeros(len(none), dtype=np.int8)
         by_rank = {pod.rank: pod for pod in gang.extra(AscendWish).former}
         if by_rank:
             for i, number in enumerate(rank.tolist()):
@@ -106,7 +106,7 @@ class SwitchJob:
                 if pod is not None and topology.has_node(pod.node):
                     former[i] = topology.node(pod.node)
                     returns[i] = not pod.faulty
-                    says[i] = pod.mark + SAYS_UNHEALTHY * pod.unhealthy
+                    vote[i] = pod.mark + VOTES_UNHEALTHY * pod.unhealthy
         idle = str(IDLE)
         marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
             pod.mark != IDLE for pod in gang.extra(AscendWish).former
@@ -119,7 +119,7 @@ class SwitchJob:
             running=np.array([pod.node for pod in mine], dtype=np.int32),
             former=former,
             returns=returns,
-            votes=JobPods(label, former[former >= 0], says[former >= 0]) if (former >= 0).any() else None,
+            votes=JobPods(label, former[former >= 0], vote[former >= 0]) if (former >= 0).any() else None,
             marked=marked,
             started=len(mine) > 0 or bool((former >= 0).any()),
         )

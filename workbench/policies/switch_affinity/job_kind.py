@@ -25,12 +25,7 @@ JobKind = Literal["foundation", "padding", "common", "none", "invalid"]
 def job_kind(label: str, n_pods: int) -> JobKind:
     """Kind of a job, given its label tor-affinity and its number of pods.
 
-    Parameters
-    ----------
-    label : str
-        Value of the label; empty: there is none.
-    n_pods : int
-        Pods of the whole job, running ones included.
+    `label`: value of the label; empty: there is none. `n_pods`: pods of the whole job, running ones included.
 
     Returns
     -------
@@ -55,12 +50,7 @@ def job_kind(label: str, n_pods: int) -> JobKind:
 def invalid_label(label: str, has_table: bool) -> Notice | None:
     """The reason why a job's label excludes it from scheduling; None if the label is valid.
 
-    Parameters
-    ----------
-    label : str
-        Value of tor-affinity; empty: none.
-    has_table : bool
-        Whether the cluster has a switch table.
+    `label`: value of tor-affinity; empty: none. `has_table`: whether the cluster has a switch table.
     """
     kind = job_kind(label, 1)
     if kind == "none":

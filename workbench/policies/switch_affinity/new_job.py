@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
-from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.kernels.switches import VOTES_UNHEALTHY
 from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
@@ -27,7 +27,7 @@ __all__ = ["place_new_job", "place_single_layer"]
 
 _KIND = {"padding": PADDING, "foundation": FOUNDATION, "common": COMMON}
 #: What the pods say of a switch, by the rule it was taken by: one switch, whole, closest, opened, fall-back.
-_SAYS = np.array([IDLE, EXCLUSIVE, SHARED, SHARED, SHARED + SAYS_UNHEALTHY], dtype=np.int8)
+_VOTE_OF = np.array([IDLE, EXCLUSIVE, SHARED, SHARED, SHARED + VOTES_UNHEALTHY], dtype=np.int8)
 _PENDING = {
     "padding": ("no-single-switch", "tor check failed not enough resource for fill job"),
     "foundation": ("not-enough-switches", "set tor failed by not enough nodes"),
@@ -65,7 +65,7 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
         missing = min(missing, n_pods - int(switches.free[switches.idle()].sum() + largest.sum()))
     if missing:
         return NoPlan(*_PENDING[kind], missing)
-    return Plan(switch, taken, _SAYS.take(rule), whole=len(rule) > 0 and int(rule[0]) == WHOLE)
+    return Plan(switch, taken, _VOTE_OF.take(rule), whole=len(rule) > 0 and int(rule[0]) == WHOLE)
 
 
 def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, shares: list[tuple[int, int, int]]) -> None:

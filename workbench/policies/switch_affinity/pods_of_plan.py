@@ -26,19 +26,16 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
     idle switch is changed to exclusive).
 
-    Parameters
-    ----------
-    marked : bool
-        Whether the job already crossed switches, or had a switch to itself, before this plan.
+    `marked`: whether the job already crossed switches, or had a switch to itself, before this plan.
 
     Returns
     -------
     ndarray of shape (c,), int8
-        One vote per switch of the plan, in the codes of `Plan.says`; the pods under a switch vote alike.
+        One vote per switch of the plan, in the codes of `Plan.vote`; the pods under a switch vote alike.
     """
     if len(plan.switch) == 1 and not (marked or plan.whole):
-        return np.zeros_like(plan.says)
-    return plan.says
+        return np.zeros_like(plan.vote)
+    return plan.vote
 
 
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from workbench.errors import InternalError
-from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
+from workbench.kernels.switches import HOLDS, VOTES_UNHEALTHY, free_under_switches
 from workbench.model.arrays import Ints, Mask
 from workbench.model.counted import counted
 from workbench.model.extras import AscendWish
@@ -100,10 +98,6 @@ class _Affinity(NodePolicy):
         self._parameters = parameters
         self._plain = GangFirstFit(NoParameters())
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
-
     @abstractmethod
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Find a node for every pending pod of the job; `NoPlan`, with the reason, if the job cannot be placed.
@@ -144,7 +138,7 @@ class _Affinity(NodePolicy):
         answer.warnings = (*answer.warnings, Notice("no-switch-affinity", text))
         if isinstance(answer, Assignment):
             nodes = answer.node[answer.node >= 0]
-            answer.running = _joined(request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8)))
+            answer.running = _with_former(request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8)))
             answer.job_class = job.label
         return answer
 
@@ -167,14 +161,14 @@ class _Affinity(NodePolicy):
             if len(job.pending) < n:
                 answer.annotation_group = np.full(n, -1, dtype=np.int32)
                 answer.annotation_group[job.pending] = found.group
-        says = [state + SAYS_UNHEALTHY * unhealthy + HOLDS for state, unhealthy, _ in found.marks]
+        vote = [state + VOTES_UNHEALTHY * unhealthy + HOLDS for state, unhealthy, _ in found.marks]
         # Of a pod without a mark, whose group is -1, the last one.
-        pods = JobPods(job.label, found.node, np.array([*says, HOLDS], dtype=np.int8).take(found.group))
-        answer.running = _joined(request, pods)
+        pods = JobPods(job.label, found.node, np.array([*vote, HOLDS], dtype=np.int8).take(found.group))
+        answer.running = _with_former(request, pods)
         return answer
 
 
-def _joined(request: Request, pods: JobPods) -> JobPods:
+def _with_former(request: Request, pods: JobPods) -> JobPods:
     """Nodes of all pods of a job: ``pods``, which are placed now, and those that run already."""
     book = request.ledger.switches
     before = book.job(request.gang.key) if book is not None else None
@@ -271,15 +265,15 @@ def _new(switches: Switches, plan: Plan | NoPlan) -> _NodesOfJob | NoPlan:
 
 def _placed(switches: Switches, plan: Plan, marked: bool) -> _NodesOfJob:
     """Nodes for the pods of a plan in the order of their ranks, and the annotations of the pods there."""
-    says = marks_of(plan, marked)
-    node, group, head = nodes_by_rank(switches, plan, says)
-    marks = [_mark(switches, int(says[place]), int(plan.switch[place])) for place in head.tolist()]
+    vote = marks_of(plan, marked)
+    node, group, head = nodes_by_rank(switches, plan, vote)
+    marks = [_mark(switches, int(vote[place]), int(plan.switch[place])) for place in head.tolist()]
     return _NodesOfJob(node, group, tuple(marks))
 
 
-def _mark(switches: Switches, says: int, switch: int) -> _Mark:
-    state = says % SAYS_UNHEALTHY
-    return state, says >= SAYS_UNHEALTHY, switches.table.addresses[switch] if state == SHARED else ""
+def _mark(switches: Switches, vote: int, switch: int) -> _Mark:
+    state = vote % VOTES_UNHEALTHY
+    return state, vote >= VOTES_UNHEALTHY, switches.table.addresses[switch] if state == SHARED else ""
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _NodesOfJob | NoPlan:
@@ -294,8 +288,8 @@ def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, 
     for i in back.nonzero()[0].tolist():
         switch = int(switches.table.node_switch[node[i]])
         if switch >= 0:
-            says = int(switches.state[switch]) + SAYS_UNHEALTHY * int(switches.unhealthy[switch]) if marked else IDLE
-            group[i] = number.setdefault(_mark(switches, says, switch), len(number))
+            vote = int(switches.state[switch]) + VOTES_UNHEALTHY * int(switches.unhealthy[switch]) if marked else IDLE
+            group[i] = number.setdefault(_mark(switches, vote, switch), len(number))
     moved = _placed(switches, plan, marked)
     numbers = np.array([number.setdefault(mark, len(number)) for mark in moved.marks], dtype=np.int32)
     node[~back], group[~back] = moved.node, numbers[moved.group]

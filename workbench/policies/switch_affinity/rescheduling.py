@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.switch_rules import place_closest
-from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.kernels.switches import VOTES_UNHEALTHY
 from workbench.model.arrays import Mask
 from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
@@ -25,7 +25,7 @@ from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 __all__ = ["Damage", "reschedule"]
 
 
-#: A switch, pods that go there, and what they say of it (`Plan.says`).
+#: A switch, pods that go there, and what they say of it (`Plan.vote`).
 _Share = tuple[int, int, int]
 
 
@@ -57,17 +57,14 @@ class Damage:
 def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | NoPlan | None:
     """Choose the leaf switches for those pods of a running job that need another node after a fault.
 
+    Returns None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
+
     Parameters
     ----------
     damage : Damage
         Losses of the job: pods without a node, surviving pods, switches used before.
     max_shared : int
         Shared switches that a job may use at most.
-
-    Returns
-    -------
-    Plan, NoPlan or None
-        None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
     """
     # A foundation-model job takes no node under an unhealthy switch, not even where it has pods already.
     open_to_job = (switches.free > 0) & ~((damage.kind == "foundation") & switches.unhealthy)
@@ -113,7 +110,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
                 state = SHARED if taken < switches.free[switch] and allowance > 0 else EXCLUSIVE
                 allowance -= state == SHARED
             unhealthy = state == SHARED and bool(switches.unhealthy[switch])
-            shares.append((switch, taken, state + SAYS_UNHEALTHY * unhealthy))
+            shares.append((switch, taken, state + VOTES_UNHEALTHY * unhealthy))
             if switches.steps is not None:
                 switches.say(f"used before: {counted(taken, 'pod')} to {switches.describe(switch)}")
     return shares

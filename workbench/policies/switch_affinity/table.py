@@ -29,15 +29,15 @@ class Plan(NamedTuple):
         The chosen switches.
     n_pods : ndarray of shape (c,), int64
         Number of pods under each switch.
-    says : ndarray of shape (c,), int8
-        State of each switch that the job's pods vote for; plus `SAYS_UNHEALTHY` for an unhealthy shared switch.
+    vote : ndarray of shape (c,), int8
+        State of each switch that the job's pods vote for; plus `VOTES_UNHEALTHY` for an unhealthy shared switch.
     whole : bool
         Whether the first switch was taken whole by the exclusive rule: its pods are marked even if it is the only one.
     """
 
     switch: Longs
     n_pods: Longs
-    says: Bytes
+    vote: Bytes
     whole: bool = False
 
     @classmethod
@@ -51,12 +51,7 @@ class Plan(NamedTuple):
 class NoPlan:
     """Answer of a rule that found no room: a code for programs, and the plugin's own message.
 
-    Attributes
-    ----------
-    code, message : str
-        Code of the notice, and its text.
-    missing : int
-        Pods that found no node at the rule's end.
+    `code`, `message`: code of the notice, and its text. `missing`: pods that found no node at the rule's end.
     """
 
     code: str
@@ -90,7 +85,7 @@ class Switches:
 
     @cached_property
     def _states(self) -> SwitchStates:
-        return SwitchStates.said(self.sums[: UNHEALTHY + 1])
+        return SwitchStates.of_votes(self.sums[: UNHEALTHY + 1])
 
     @property
     def state(self) -> Bytes:

@@ -71,10 +71,7 @@ class ReconcilePlan:
     def apply(self, manifests: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The HyperNode manifests as they are after carrying out the plan.
 
-        Parameters
-        ----------
-        manifests : mapping of str to mapping
-            Existing manifests by name.
+        `manifests`: existing manifests by name.
 
         Returns
         -------

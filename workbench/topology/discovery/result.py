@@ -95,10 +95,7 @@ def short_code(*parts: object) -> str:
 def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
     """Group switches that share an attached node or switch, directly or through other switches.
 
-    Parameters
-    ----------
-    members : mapping of str to collection of str
-        Names of the nodes or switches attached to each switch.
+    `members`: names of the nodes or switches attached to each switch.
 
     Returns
     -------

@@ -24,12 +24,8 @@ _TEXTS = ("description", "system_name", "node_description", "peer_node_name")
 class UfmPort:
     """One port in UFM's answer to ``/ufmRest/resources/ports``, reduced to the fields that Volcano reads.
 
-    Attributes
-    ----------
-    system_name : str
-        The machine that has the port.
-    peer_node_name : str
-        The switch at the other end; empty where the port is not connected.
+    `system_name`: the machine that has the port. `peer_node_name`: the switch at the other end; empty where the port is
+    not connected.
     """
 
     description: str

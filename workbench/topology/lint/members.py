@@ -208,7 +208,7 @@ def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
     except InputError as error:
         return str(error), ()
     own = [fault for fault in verdict.findings if not _is_judged_itself(subject, name, fault.path)]
-    return "; ".join(fault.said for fault in own), path_steps(own[0].path) if own else ()
+    return "; ".join(fault.sentence for fault in own), path_steps(own[0].path) if own else ()
 
 
 def _is_judged_itself(subject: Subject, name: str, path: str) -> bool:

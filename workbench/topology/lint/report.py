@@ -35,12 +35,7 @@ def choose_rules(only: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[
 
     Raises UnknownNameError: no rule has that id or code.
 
-    Parameters
-    ----------
-    only : iterable of str
-        Ids or codes; none: all.
-    ignore : iterable of str
-        Ids or codes to leave out, also of those in `only`.
+    `only`: ids or codes; none: all. `ignore`: ids or codes to leave out, also of those in `only`.
     """
     only, ignore = set(only), set(ignore)
     known = {name for rule in RULES for name in (rule.id, rule.code)}
@@ -121,6 +116,8 @@ def lint(
 ) -> LintReport:
     """Check a topology for certain and likely mistakes.
 
+    Raises UnknownNameError: no such rule; InputError: something that is no topology.
+
     Parameters
     ----------
     what : Subject, ClusterObjects, ClusterSnapshot, Scenario or Topology
@@ -133,13 +130,6 @@ def lint(
     -------
     LintReport
         Equal for equal input, in whatever order the objects are given.
-
-    Raises
-    ------
-    UnknownNameError
-        No such rule.
-    InputError
-        Something that is no topology.
 
     Examples
     --------

@@ -74,6 +74,9 @@ class Subject(Value):
         Problems found when a ready-made topology was built; empty if the HyperNodes themselves are given.
     """
 
+    # Three ways to make one (`of_objects`, `of_topology`, `of_snapshot`); then properties that rules ask for, each
+    # computed once: of nodes, of members as listed, of the tree that follows from them.
+
     hypernodes: Mapping[str, HyperNode]
     nodes: Mapping[str, Node]
     nodes_known: bool = True

@@ -88,6 +88,12 @@ class KubeTopology(KubeDefault):
     domain. Sub-groups are child groups, each with a level of its own, in the order of their index and name.
     """
 
+    # Overview:
+    #   1. read the gangs of one root group as a tree, and the cluster as a scene
+    #   2. cycles of the root group (`_cycles`): its minimum first, then what is left; pods placed stay for the next
+    #   3. answer for each gang: its pods' nodes, or reasons, which are computed when they are read (`_answer`)
+    # A recorder hears of every placement that was tried (`_explain`).
+
     name = "kube-1.37-topology"
     traits = SchedulerTraits(
         retry=KUBE_SCHEDULER,

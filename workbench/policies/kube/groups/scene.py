@@ -58,6 +58,12 @@ class KubeScene:
         Pods of each PodGroup that count as scheduled and are not among `pods`; None: there are none.
     """
 
+    # What `GroupCycle` asks of the cluster, in the order in which a cycle asks:
+    #   placements, bounds   where a group may go, and how good each can become
+    #   place, alike         pods one after another on nodes, or all placements of equal pods at once
+    #   assume, forget       pods that stay for the rest of the cycle, and the way back
+    #   feasible, score      whether a group has its minimum; how placements compare
+
     def __init__(
         self,
         cluster: KubeCluster,

@@ -75,6 +75,11 @@ class FlavorSearch:
         Flavors to which the search is bound, by pod set and resource; None: to none.
     """
 
+    # `choose` goes through the groups of pod sets; for each (`_group`) and each resource that has no flavor yet,
+    # `_find` goes through the flavors of the resource group, from the one after that of an earlier cycle: one that
+    # suits the pods (`_unsuitable`) is ranked by its quota (`_with_quota`, `rank`), and the first that is good enough
+    # ends the search.
+
     def __init__(
         self,
         cluster: CycleCluster,

@@ -57,6 +57,11 @@ class VictimSearch:
         The preemptor.
     """
 
+    # Overview:
+    #   1. candidates: of the own queue (`_own`), and of queues that borrow (`_elsewhere`), in their order (`_in_order`)
+    #   2. take them out one by one until the preemptor fits, then put back those that it can spare (`_remove`)
+    #   3. everything is back at the end: the caller carries the eviction out
+
     def __init__(self, cluster: CycleCluster, queue: CycleQueue, workload: QueuedWorkload) -> None:
         self._cluster = cluster
         self._queue = queue

@@ -13,8 +13,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.queued.session import QueueSession
-from workbench.policies.session_stream import SessionStream
-from workbench.policies.stream import Placer
+from workbench.policies.stream import Placer, SessionStream
 
 __all__ = ["QueueStream"]
 

@@ -42,8 +42,6 @@ def record_nodes(
     ----------
     filling : Filling
         The cluster's nodes before a pod of the job is placed.
-    role : int
-        Role of that pod.
     domain : int
         The HyperNode whose nodes are recorded; -1: every node.
     record : int

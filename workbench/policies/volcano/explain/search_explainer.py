@@ -41,6 +41,12 @@ class SearchExplainer:
         Weight of a HyperNode's score.
     """
 
+    # A round of the search (`take_round`), told to the recorder in this order:
+    #   1. every HyperNode that was tried, by tier, kept or dropped and why (`_tell_domains`, `_lacks`)
+    #   2. those that were not tried at all (`_dropped`)
+    #   3. inside a chosen HyperNode, those tried for each sub-job (`_tell_inner`)
+    #   4. where pods went, with the scores of their nodes (`_tell_places`, `_tell_nodes`)
+
     def __init__(
         self, recorder: Recorder, asked: SearchQuery, tell_first_pod: TellFirstPod, first: bool, scale: float
     ) -> None:

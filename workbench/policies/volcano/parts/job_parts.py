@@ -21,12 +21,8 @@ class JobProgress(Progress):
     If a pod fits on no node, all pods of its role are given up, whatever their shapes. Pods of several roles are tried
     alternately.
 
-    Attributes
-    ----------
-    names : list of str
-        Name of each role; roles with one name are given up together.
-    given : list of int
-        Number of pods of each role taken from the list of pods to try: placed or skipped.
+    `names`: name of each role; roles with one name are given up together. `given`: number of pods of each role taken
+    from the list of pods to try: placed or skipped.
     """
 
     names: list[str]

@@ -52,16 +52,9 @@ class NodeScore(ABC):
 
         Raises InputError: a value that the plugin does not accept; the error's `where` is the argument.
 
-        Parameters
-        ----------
-        settings : mapping of str to object
-            Value of every argument in `weights` and `texts`: 0 for a negative weight, the default for an argument that
-            is missing or of the wrong type. If `plugin` is empty, the parameters of the policy.
-
-        Returns
-        -------
-        NodeScore or None
-            None if every node scores 0.
+        `settings`: value of every argument in `weights` and `texts`: 0 for a negative weight, the default for an
+        argument that is missing or of the wrong type. If `plugin` is empty, the parameters of the policy. Returns None
+        if every node scores 0.
         """
 
     @abstractmethod

@@ -93,10 +93,7 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
 def enabled(option: PluginOption, switch: str) -> bool:
     """Whether a function of a plugin is on; a function whose switch is not written is on, except ``Hierarchy``.
 
-    Parameters
-    ----------
-    switch : str
-        A name of `workbench.model.scheduler_config.SWITCHES`.
+    `switch`: a name of `workbench.model.scheduler_config.SWITCHES`.
     """
     return option.switches.get(switch, switch != _OFF)
 
@@ -195,16 +192,12 @@ def _binpack(option: PluginOption | None) -> dict[str, Any]:
     if option is None:
         return {"binpack_weight": 0}
 
-    def positive(key: str) -> int:
-        value = option.integer(key, 1)
-        return 1 if value < 0 else value
-
     return {
         "binpack_weight": max(option.integer("binpack.weight", 1), 0),
-        "binpack_cpu": positive("binpack.cpu"),
-        "binpack_memory": positive("binpack.memory"),
+        "binpack_cpu": option.weight("binpack.cpu"),
+        "binpack_memory": option.weight("binpack.memory"),
         "binpack_resources": {
-            name: positive(f"binpack.resources.{name}") for name in option.names("binpack.resources")
+            name: option.weight(f"binpack.resources.{name}") for name in option.names("binpack.resources")
         },
     }
 

@@ -47,22 +47,17 @@ class TopologyArguments:
     @classmethod
     def of(cls, option: PluginOption, release: Release) -> TopologyArguments:
         """Read the plugin's arguments from a configuration as the given release of Volcano reads them."""
-        weight = option.integer("weight", 1)
         if release is Release.V1_13:
-            return cls(weight)
-
-        def positive(key: str) -> int:
-            value = option.integer(key, 1)
-            return 1 if value < 0 else value
+            return cls(option.integer("weight", 1))
 
         prefix = "hypernode.binpack."
         fading = option.number(f"{prefix}normal-pod.fading", 0.8)
         most = option.integer("hypernode.gradient.evict.max-hypernodes", 8)
         return cls(
-            weight=1 if weight < 0 else weight,
-            cpu=positive(f"{prefix}cpu"),
-            memory=positive(f"{prefix}memory"),
-            resources={name: positive(f"{prefix}resources.{name}") for name in option.names(f"{prefix}resources")},
+            weight=option.weight("weight"),
+            cpu=option.weight(f"{prefix}cpu"),
+            memory=option.weight(f"{prefix}memory"),
+            resources={name: option.weight(f"{prefix}resources.{name}") for name in option.names(f"{prefix}resources")},
             normal_pod_enable=option.flag(f"{prefix}normal-pod.enable", True),
             normal_pod_fading=0.8 if fading < 0 else fading,
             max_hypernodes_for_eviction=8 if most <= 0 else most,

@@ -35,11 +35,15 @@ __all__ = ["Allocation"]
 class Allocation:
     """The action allocate on the jobs of one session.
 
-    Parameters
-    ----------
-    state : SessionState
-        The session's jobs, ledger and queues; changed as pods are placed.
+    `state`: the session's jobs, ledger and queues; changed as pods are placed.
     """
+
+    # `run`: queues in their order, of each its first job; a job gets rounds until it has its minimum, and goes back
+    # into the line between them:
+    #   _round        one round of the policy; its pods take from ledger and queue, or the job is declined
+    #   _hold         a job that could start once terminating pods are gone reserves their resources
+    #   _drop         a queue that is overused gets no further round
+    #   _settle       after the last round: GPUs dealt anew over all pods (`_deal_again`), and the answer
 
     def __init__(self, state: SessionState) -> None:
         self._state = state

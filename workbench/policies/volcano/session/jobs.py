@@ -92,8 +92,12 @@ class SessionState:
 
     Parameters
     ----------
-    whole, policy, gangs, snapshot, recorders
-        As for `workbench.policies.volcano.session.session.Session`.
+    whole : Composed
+        The policy in whose name the decisions are given; chooses GPUs.
+    policy : VolcanoPolicy
+        The node part of `whole`: places one job's pods in one round.
+    recorders : mapping of int to Recorder
+        By position in `gangs`, as in `Policy.schedule`.
 
     Attributes
     ----------

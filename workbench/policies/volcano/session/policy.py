@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,10 +95,6 @@ class VolcanoPolicy(NodePolicy):
         self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
         self._node_scores: tuple[NodeScore, ...] = node_scores(self.config, self.parameters)
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
 
     def context(self, request: Request) -> FillContext:
         """Make the `FillContext` of a request: node amounts and score weights, without regard to topology."""

@@ -106,8 +106,6 @@ def reserved_text(held: Sequence[QueueReservation], column: int, resource: str) 
     ----------
     column : int
         Index of the resource in the amounts.
-    resource : str
-        Name of the resource.
     """
     mine = sorted((-int(one.amount[column]), one.job) for one in held if one.amount[column] > 0)
     if not mine:
@@ -122,12 +120,7 @@ def reserved_text(held: Sequence[QueueReservation], column: int, resource: str) 
 def counts_needed(start: Progress, order: Sequence[int]) -> list[int]:
     """Pods of each role that a gang needs to start, if its roles are placed one after another and every pod fits.
 
-    Parameters
-    ----------
-    start : Progress
-        Counts before a pod is placed.
-    order : sequence of int
-        The roles in the order in which they are tried.
+    `start`: counts before a pod is placed. `order`: the roles in the order in which they are tried.
     """
     progress = start.copy()
     for role in order:

@@ -137,6 +137,12 @@ class Queues:
         Requests of the pending pods, by queue, for each queue with a job in the session.
     """
 
+    # Overview:
+    #   made         what running pods hold (`_states`), and what each queue deserves (`_deal`)
+    #   asked        order, overused, room and limits: which queue is next, and what it may still take
+    #   told         take: what its pods hold from now on
+    #   admission    enqueueable, claimed, admitted, beyond_minimum: the same for jobs that have no pods yet
+
     def __init__(self, config: SchedulerConfig, snapshot: ClusterSnapshot, requested: Mapping[str, Longs]) -> None:
         self._columns = snapshot.resources
         self._counted = np.array([name != PODS for name in snapshot.resources])

@@ -40,10 +40,7 @@ __all__ = [
 class NodeFiller(Protocol):
     """What the rounds of a job ask of their policy.
 
-    Attributes
-    ----------
-    explainer : NodeExplainer, optional
-        Records scores of nodes; None: explanations lack them.
+    `explainer`: records scores of nodes; None: explanations lack them.
     """
 
     explainer: NodeExplainer | None
@@ -129,12 +126,7 @@ class Rounds(ABC):
 def within_queue(start: JobProgress, room: QueueHeadroom) -> JobProgress:
     """Counts of a job's pods after those are placed that fit the queue's headroom, as if each found a node.
 
-    Parameters
-    ----------
-    start : JobProgress
-        Counts before the pods are placed.
-    room : QueueHeadroom
-        The queue's headroom; not changed.
+    `start`: counts before the pods are placed. `room`: the queue's headroom; not changed.
     """
     room, taken = room.copy(), start.copy()
     for role, count in taken.runs():
@@ -173,12 +165,10 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
 def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
     """Reasons, by role, why no node takes one more pod, for each role with a pod that has no node.
 
+    `request`, `node`: as in `idle_after`.
+
     Parameters
     ----------
-    request : Request
-        The request on a ledger without the job's pods.
-    node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for none.
     idle : ndarray of shape (n, r), int64, optional
         Idle resources with the pods placed; None: computed here.
     """
@@ -223,14 +213,12 @@ def declined_flat(request: Request, done: FillPass, start: Progress, warnings: t
 def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> None:
     """Record for the explanation how many pods found a node when a job was first tried on all nodes.
 
+    `done`, `start`: as in `declined_flat`.
+
     Parameters
     ----------
     request : Request
         Request whose recorder, if any, receives the result.
-    done : FillPass
-        Result of placing the job's pods on all nodes (a fill).
-    start : Progress
-        Counts of the job's pods before the fill.
     """
     if request.recorder is None or request.recorder.ties_only:
         return

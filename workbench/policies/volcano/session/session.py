@@ -41,33 +41,17 @@ __all__ = ["Session", "VolcanoScheduler"]
 class Session:
     """One scheduling session of Volcano over all gangs; nothing of it is kept afterwards.
 
-    Parameters
-    ----------
-    whole : Composed
-        The policy in whose name the decisions are given; chooses GPUs.
-    policy : VolcanoPolicy
-        The node part of `whole`: places one job's pods in one round.
-    recorders : mapping of int to Recorder
-        By position in `gangs`, as in `Policy.schedule`.
+    `state`: made for this session alone.
     """
 
-    def __init__(
-        self,
-        whole: Composed,
-        policy: VolcanoPolicy,
-        gangs: Sequence[Gang],
-        snapshot: ClusterSnapshot,
-        recorders: Recorders,
-    ) -> None:
-        self._state = SessionState(whole, policy, gangs, snapshot, recorders)
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
 
     def run(self) -> list[Decision]:
         """Run all actions of the session in their order.
 
-        Returns
-        -------
-        list of Decision
-            In the order of the gangs. `Decision.turn` is the round in which the job became ready or was declined.
+        The result is in the order of the gangs. `Decision.turn` is the round in which the job became ready or was
+        declined.
         """
         admitted = self._admitted_before()
         for action in self._state.config.actions:
@@ -198,4 +182,4 @@ class VolcanoScheduler(Composed, SessionPolicy):
 
     def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders) -> Session:
         assert isinstance(self.node, VolcanoPolicy)
-        return Session(self, self.node, gangs, snapshot, recorders)
+        return Session(SessionState(self, self.node, gangs, snapshot, recorders))

@@ -37,15 +37,7 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Result of one round of a hard job.
-
-    Attributes
-    ----------
-    domain : int
-        The chosen HyperNode.
-    done : FillPass
-        The pods placed there.
-    """
+    """Result of one round of a hard job. `domain`: the chosen HyperNode. `done`: the pods placed there."""
 
     domain: int
     done: FillPass
@@ -55,6 +47,8 @@ class HardSearch:
     """Finds HyperNodes for one job with a hard topology constraint as Volcano 1.13 does, round by round.
 
     The first round places the job's minimum, each later round one more pod.
+
+    `last_tried`: domain tried last in the last round; None: none was tried.
 
     Parameters
     ----------
@@ -68,12 +62,13 @@ class HardSearch:
         Number of the job's running pods on each leaf HyperNode; the caller updates it between rounds.
     total_tasks : int
         All tasks of the job, for the share of tasks on a leaf.
-
-    Attributes
-    ----------
-    last_tried : int, optional
-        Domain tried last in the last round; None: none was tried.
     """
+
+    # A round (`next_round`):
+    #   1. HyperNodes that may be tried, tier by tier, the lowest first (`gradients`)
+    #   2. of a tier, those with room by counts alone (`_holds`) are tried (`_dry_run`, `_try_leaves`)
+    #   3. the first tier in which the job fits ends the search; `choose` takes the best HyperNode of it
+    #   4. its pods are placed for good; trials of HyperNodes around them are forgotten (`_forget_around`)
 
     def __init__(
         self, context: FillContext, scores: TopologyScores, highest_tier: int, tasks_on_leaf: Longs, total_tasks: int
@@ -110,6 +105,8 @@ class HardSearch:
     def next_round(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Round | None:
         """Place pods in the best HyperNode of the lowest tier in which enough pods fit (one round of the job).
 
+        Returns None if enough pods fit in no HyperNode.
+
         Parameters
         ----------
         progress : JobProgress
@@ -118,11 +115,6 @@ class HardSearch:
             HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
         recorder : Recorder, optional
             Receives every HyperNode that is considered.
-
-        Returns
-        -------
-        Round or None
-            None if enough pods fit in no HyperNode.
         """
         topology = self.context.request.snapshot.topology
         self.last_tried = None

@@ -82,15 +82,12 @@ def topology_scores_1_15(topology: Topology, weight: float) -> TopologyScores:
 def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:
     """Make the score by which pods without a topology constraint prefer full HyperNodes; closer tiers count more.
 
+    Returns None if the plugin does not score such pods.
+
     Parameters
     ----------
     resources : tuple of str
         Columns of the scored amounts.
-
-    Returns
-    -------
-    Fading or None
-        None if the plugin does not score such pods.
     """
     if not parameters.normal_pod_enable:
         return None
@@ -112,12 +109,7 @@ def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]
     (upstream divides by zero there). Wider tiers whose weight is exactly 0 are left out, except one, because they
     change no sum.
 
-    Raises
-    ------
-    InputError
-        The weights have no finite sum.
-    CapacityError
-        More than 100,000 tier numbers count.
+    Raises InputError: the weights have no finite sum; CapacityError: more than 100,000 tier numbers count.
     """
     lowest, top = topology.tiers[0] if topology.tiers else topology.top_tier, topology.top_tier
     if fading == 0.0:

@@ -183,10 +183,7 @@ class Volcano115(VolcanoPolicy):
     def explainer_of(self, asked: SearchQuery, *, first: bool) -> RoundExplainer | None:
         """Make the explainer of a job's search; None if the request has no recorder, or the policy no explainer.
 
-        Parameters
-        ----------
-        first : bool
-            Whether the search has taken no round yet.
+        `first`: whether the search has taken no round yet.
         """
         recorder = asked.request.recorder
         if recorder is None or self._explainers is None:

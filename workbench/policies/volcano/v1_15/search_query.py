@@ -145,10 +145,7 @@ def _has_topology(gang: Gang) -> bool:
 def enter(request: Request, *, gradients: bool) -> SearchQuery:
     """Let a gang enter: read its limits, split it into sub-jobs, and find the HyperNodes in which these are allocated.
 
-    Parameters
-    ----------
-    gradients : bool
-        As for `limits_of`.
+    `gradients`: as for `limits_of`.
     """
     gang, snapshot = request.gang, request.snapshot
     limits = limits_of(gang, snapshot.topology, gradients=gradients)
@@ -191,8 +188,6 @@ def records_to_keep(
     ----------
     key : str
         ``namespace/name`` of the gang.
-    names : sequence of str
-        Names of the sub-jobs.
     records : sequence of int
         HyperNode of each sub-job; `NO_RECORD`: none, the sub-job is left out.
     job : int

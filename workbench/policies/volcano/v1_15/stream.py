@@ -48,8 +48,6 @@ class Prepared:
     ----------
     search : TwoLevel
         The search before its first round.
-    subs : SubJobs
-        The gang's sub-jobs.
     warnings : tuple of Notice
         Warnings about the gang's constraints.
     recorded : bool
@@ -101,6 +99,10 @@ class SearchStream(Stream):
     snapshot : ClusterSnapshot
         The cluster at the beginning; not changed.
     """
+
+    # `place`: the gang's form (`_form`); a kept search of this form, or a new one (`_new_form`); it reads the changes
+    # since its last run, and places (`_by_search`). Placements and releases are a list of changes, which each search
+    # and the ledger read on from where they stopped; once the list is long, all of them do (`_begin_again`).
 
     def __init__(
         self, whole: Composed, prepare: Callable[[Request], Prepared | None], snapshot: ClusterSnapshot
