@@ -134,7 +134,7 @@ def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topo
     Parameters
     ----------
     metadata : mapping
-        Of the job's object.
+        Metadata of the job's object.
     kind, phase : str
     pods : sequence of mapping
         The job's pods.

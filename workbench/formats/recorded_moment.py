@@ -38,16 +38,7 @@ class Record:
     odd: dict[str, list[str]] = field(default_factory=dict)
 
     def error(self, message: str, path: str, got: str, expected: str) -> InputError:
-        """The error of a field of the record.
-
-        Parameters
-        ----------
-        message : str
-        path : str
-            The field.
-        got, expected : str
-            As of `InputError`.
-        """
+        """Make the InputError of the record's field `path`; `message`, `got` and `expected` as in `InputError`."""
         return InputError(message, source=self.source, where=f"{self.where}, {path}", got=got, expected=expected)
 
     def placed(self, error: InputError, path: str = "", said: Callable[[str], str] = str) -> InputError:

@@ -91,7 +91,10 @@ def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int6
 
 
 def whole_number(value: Any, where: str, least: int, most: int) -> int:
-    """One whole number; an array of one, as `whole_numbers` makes it, costs ten times as much."""
+    """Return `value` if it is a whole number from `least` to `most`; `where` is its path in the error.
+
+    An array of one number, as `whole_numbers` makes it, costs ten times as much.
+    """
     if type(value) is int and least <= value <= most:
         return value
     raise wrong(where, value, f"a whole number from {least} to {most}")

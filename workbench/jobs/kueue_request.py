@@ -27,7 +27,7 @@ def read_kueue_request(owner: Metadata, roles: Sequence[RoleTemplate], notes: li
     Parameters
     ----------
     owner : Metadata
-        Of the object that has the templates.
+        Metadata of the object that has the templates.
     notes : list of Notice
         Receives a notice for each role whose annotations cannot be read.
     """

@@ -28,7 +28,7 @@ def extras_of_templates(owner: Metadata, roles: Sequence[RoleTemplate], notes: l
     Parameters
     ----------
     owner : Metadata
-        Of the object that has the templates.
+        Metadata of the object that has the templates.
     notes : list of Notice
         Receives notices about annotations and labels that cannot be read.
     """

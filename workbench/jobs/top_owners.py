@@ -66,7 +66,7 @@ def top_mentions(metadata: Metadata) -> tuple[str, ...]:
     Parameters
     ----------
     metadata : Metadata
-        Of a pod, or of an object between a top owner and its pods, such as a Job of a JobSet.
+        Metadata of a pod, or of an object between a top owner and its pods, such as a Job of a JobSet.
     """
     labels, controller = metadata.labels, metadata.controller
     found = [(kind, labels[label]) for label, kind in _NAMED.items() if label in labels]

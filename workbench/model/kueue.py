@@ -103,7 +103,7 @@ class PodSet:
     Attributes
     ----------
     requests : mapping of str to int
-        Of one pod; Kueue adds one of the resource ``pods`` itself.
+        Requests of one pod; Kueue adds one of the resource ``pods`` itself.
     topology : TopologyRequest, optional
         None: nothing requested, which means unconstrained on a flavor with a topology.
     required_affinity : tuple of tuple of Requirement

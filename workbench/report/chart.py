@@ -135,7 +135,7 @@ def tick_across(x: float, between: tuple[float, float], text: str, y: float, opa
     y : float
         Base line of the text.
     opacity : str
-        Of the line.
+        Opacity of the line.
     """
     top, bottom = (short(end) for end in between)
     line = f"<line x1='{short(x)}' x2='{short(x)}' y1='{top}' y2='{bottom}' stroke='currentColor' "

@@ -26,7 +26,7 @@ def draw_link_traffic(result: SimulationResult, topology: Topology) -> str:
     number are the mean use of its busiest cable and direction; tips tell all. A HyperNode at the top has no links above
     it: its bar is grey, without a number. Empty if HyperNodes overlap.
 
-    `result`: of a simulation on a network.
+    `result`: result of a simulation on a network.
     """
     spans = topology.spans
     if spans is None or not result.links:

@@ -78,7 +78,7 @@ def simulation_page(results: Sequence[SimulationResult], snapshot: ClusterSnapsh
     The table; GPUs in use, jobs waiting and free nodes in one HyperNode of each tier over time; on a network the
     distribution of step times and the traffic per link; and a Gantt chart per policy.
 
-    `results`: of the same jobs. `snapshot`: the cluster at the start.
+    `results`: results of the same jobs. `snapshot`: the cluster at the start.
     """
     note, columns, rows = _rows(results, View.PAGE)
     pictures = [draw_usage(results), draw_waiting(results)]

@@ -36,7 +36,7 @@ class Candidates:
     policy, active, retry
         Those of the simulation.
     weights : mapping of str to float
-        Of queues; 1 if missing.
+        Weights of queues; 1 if missing.
     closed : ndarray of shape (n,), bool
         Nodes that take no pods from the beginning.
 

@@ -67,7 +67,7 @@ class Simulation(Working):
         By queue: resources that its jobs may hold together; without borrowing. A job beyond its quota waits and holds
         up nobody, whatever the discipline.
     weights : mapping of str to float
-        Of queues, for ``shares``; 1 if missing.
+        Weights of queues, for ``shares``; 1 if missing.
     retry : RetryRule
         When waiting jobs are tried. By default at every instant that may let one start; `SchedulerTraits.retry` is the
         rule of the scheduler that a policy follows.

@@ -37,7 +37,7 @@ def simulated_jobs(
     restart_s : float
         Seconds from a placement after a fault until work goes on.
     step : TrainingStep, optional
-        Of the jobs without one in the log.
+        Step of the jobs without one in the log.
     restarts : {"job", "pods"}
         As of `SimulatedJob`.
     """

@@ -94,7 +94,7 @@ def missing_pods(placement: Placement, former: Collection[FormerPod] = (), fault
     Parameters
     ----------
     placement : Placement
-        Of the whole job. Of a HyperJob whole Jobs are missing.
+        Placement of the whole job; of a HyperJob whole Jobs are missing.
     former : collection of FormerPod
         What pods of the job had before faults took them.
     faulty : collection of str

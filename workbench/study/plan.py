@@ -46,7 +46,7 @@ class StudyWorkload(Value):
     arrivals : {"poisson", "diurnal", "bursty"}
         How arrivals are drawn (`workbench.simulate.arrivals.at_load`).
     step : TrainingStep, optional
-        Of the jobs of which the log tells none; it matters where jobs share a network.
+        Step of the jobs of which the log tells none; it matters where jobs share a network.
     usual : TypicalShapes, optional
         What pods usually ask for, given to policies that judge by that (``fgd``); None: the log does not say.
     """
@@ -101,7 +101,7 @@ class StudyPlan(Value):
     Attributes
     ----------
     policies : mapping of str to Policy
-        By the name that tables show. A policy with a parameter ``seed`` gets the seed of each run.
+        Policies by the name that tables show. A policy with a parameter ``seed`` gets the seed of each run.
     disciplines : tuple of str
         As of `workbench.simulate.Simulation`.
     seeds : tuple of int

@@ -32,7 +32,7 @@ class Beginning(NamedTuple):
     given : Scenario, optional
         The scenario as a value, if there is one.
     follower : Follower or Replay, optional
-        Of the live cluster, or the recording of one, that the scenario is the first moment of.
+        Follower of the live cluster, or the recording of one, that the scenario is the first moment of.
     objects : callable, optional
         Reads the objects of the cluster again; None: there are none, as with a value.
     """

@@ -61,7 +61,7 @@ def make_gang(
     ----------
     name : str
     requests : mapping of str to int
-        Of each pod, base units; zeros are left out.
+        Requests of each pod, base units; zeros are left out.
     queue, priority, constraint
         As in `Gang`.
     min_available : int, optional

@@ -46,7 +46,7 @@ class AnnotatedPods:
     Attributes
     ----------
     annotations : mapping of str to str
-        Of the template.
+        Annotations of the template.
     count : int, optional
         Number of pods; None: unknown, and sizes are not compared with it.
     path : str

@@ -233,7 +233,7 @@ class PluginChanges(NamedTuple):
         return cls(off("gang", "JobReady"), off("gang", "SubJobReady"), off("priority", "TaskOrder"))
 
     def apply(self, gang: Gang) -> Gang:
-        """The gang as the configured plugins see it."""
+        """A gang without the minimums and priorities of which the configuration has no plugin."""
         if self.no_minimums:
             roles = tuple(replace(role, min_available=None) for role in gang.roles)
             gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
