@@ -79,6 +79,9 @@ class ClusterQueue:
         Only workloads of at most this priority are then preempted; None: any below the preemptor's.
     try_next_if_borrowing, try_next_if_preempting : bool
         Whether the next flavor is tried although this one fits by borrowing, or would fit after a preemption.
+    preempts_before_borrowing : bool
+        Whether of two flavors that one which needs less borrowed quota is better, even if it needs a preemption
+        (flavorFungibility.preference PreemptionOverBorrowing); False: that one which needs less preemption.
     strict : bool
         Whether a workload that does not fit holds back the others of the queue (queueingStrategy StrictFIFO).
     stopped : bool
@@ -97,6 +100,7 @@ class ClusterQueue:
     checks: tuple[QueueCheck, ...] = ()
     strict: bool = False
     stopped: bool = False
+    preempts_before_borrowing: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Parts of a configuration without effect": {
         "field-misspelled": "A plugin's switch is written with other capitals than Volcano reads; taken as meant.",
         "invalid-argument": "An argument of a plugin is no valid number; its default applies.",
-        "not-modelled": "The workbench does not model this action, plugin or argument; it has no effect.",
+        "not-modelled": "The workbench does not model this action, plugin, argument or field; it has no effect.",
         "source-twice": "A discovery source is enabled twice; the first entry counts.",
         "unknown-field": "Volcano or the API server does not know this field or key; nothing reads it.",
     },

@@ -169,7 +169,10 @@ class ClusterObjects:
             self._places[room, key] = place
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
-        if notes := [*notes_of(data, accepted=accepted), *kube_group_notes(data)]:
+        notes = [*notes_of(data, accepted=accepted), *kube_group_notes(data)]
+        if group in _KUEUE_GROUPS:
+            notes += _UNMODELLED(data)
+        if notes:
             self.notes[name] = tuple(notes)
 
 
@@ -182,6 +185,11 @@ def _owner_of(group: PodGroup) -> str:
         return "Kubernetes"
     return "Koordinator" if group.koordinator else "Volcano"
 
+
+#: API groups of Kueue: of its objects, and of the file that configures it.
+_KUEUE_GROUPS = ("kueue.x-k8s.io", "config.kueue.x-k8s.io")
+
+_UNMODELLED = Deferred("workbench.objects.kueue.unmodelled:unmodelled_notes")
 
 #: Fields of `ClusterObjects` that hold objects of several kinds.
 _SEVERAL_KINDS = ("requests", "cluster_parts")
@@ -228,6 +236,10 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
         Deferred("workbench.objects.kueue.queues:read_admission_check"),
     ),
     ("kueue.x-k8s.io", "Workload"): ("requests", Deferred("workbench.objects.kueue.workload:read_workload_object")),
+    ("config.kueue.x-k8s.io", "Configuration"): (
+        "cluster_parts",
+        Deferred("workbench.objects.kueue.unmodelled:read_configuration"),
+    ),
     ("kai.scheduler", "Topology"): ("level_topologies", Deferred("workbench.objects.level_topology:read_kai_topology")),
     ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (
         "level_topologies",

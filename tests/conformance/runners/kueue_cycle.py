@@ -145,6 +145,7 @@ def queue(given: Json, kinds: Mapping[str, str]) -> ClusterQueue:
         given.get("when_can_preempt", "TryNextFlavor") == "TryNextFlavor",
         tuple(checks),
         given.get("strict", False),
+        preempts_before_borrowing=given.get("preference") == "PreemptionOverBorrowing",
     )
 
 

@@ -241,6 +241,35 @@ class TestFlavors:
         hold(cycles.cluster, wish("h", 2), 2, 2)
         assert cycles.run()["w"].victims == victims
 
+    @pytest.mark.parametrize(("rather", "victims"), [(False, ()), (True, ("h",))])
+    def test_borrowing_before_preempting_or_the_other_way_round(self, rather: bool, victims: tuple[str, ...]) -> None:
+        # f: 2 of its own, taken by h, which may be preempted. g: none of its own, 5 to borrow.
+        mine = ClusterQueue(
+            "q",
+            "c",
+            ((FlavorQuotas("f", {"gpu": Quota(2)}), FlavorQuotas("g", {"gpu": Quota(0)})),),
+            "LowerPriority",
+            try_next_if_borrowing=True,
+            preempts_before_borrowing=rather,
+        )
+        lender = ClusterQueue("r", "c", ((FlavorQuotas("g", {"gpu": Quota(5)}),),))
+        cycles = Cycles([mine, lender], [wish("w", 2, priority=1)], self.BOTH)
+        hold(cycles.cluster, wish("h", 2), 2, 2)
+        assert cycles.run()["w"].victims == victims
+
+    def test_a_preemption_that_is_not_possible_is_never_better_than_borrowing(self) -> None:
+        mine = ClusterQueue(
+            "q",
+            "c",
+            ((FlavorQuotas("f", {"gpu": Quota(2)}), FlavorQuotas("g", {"gpu": Quota(0)})),),
+            try_next_if_borrowing=True,
+            preempts_before_borrowing=True,
+        )
+        lender = ClusterQueue("r", "c", ((FlavorQuotas("g", {"gpu": Quota(5)}),),))
+        cycles = Cycles([mine, lender], [wish("w", 2, priority=1)], self.BOTH)
+        hold(cycles.cluster, wish("h", 2), 2, 2)
+        assert self.chosen(cycles) == "g"
+
     def test_quota_decides_and_room_on_nodes_only_in_the_next_cycle(self) -> None:
         flavors = (Flavor("f", "t", {"pool": "x"}), Flavor("g", "t", {"pool": "y"}))
         workload = wish("w", 2, topology=TopologyRequest(required=HOST))

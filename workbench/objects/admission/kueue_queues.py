@@ -39,6 +39,7 @@ _CHOICES = (
     # Borrow and Preempt are the names of MayStopSearch in v1beta1.
     ("spec.flavorFungibility", "whenCanBorrow", ("MayStopSearch", "TryNextFlavor", "Borrow")),
     ("spec.flavorFungibility", "whenCanPreempt", ("MayStopSearch", "TryNextFlavor", "Preempt")),
+    ("spec.flavorFungibility", "preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing")),
 )
 
 

@@ -181,6 +181,7 @@ def read_cluster_queue(data: Mapping[str, Any]) -> ClusterQueuePart:
         _checks(spec),
         get_text(spec, "queueingStrategy", "spec") == "StrictFIFO",
         get_text(spec, "stopPolicy", "spec") not in ("", "None"),
+        get_text(fungibility, "preference", "spec.flavorFungibility") == "PreemptionOverBorrowing",
     )
     return ClusterQueuePart(metadata, queue)
 

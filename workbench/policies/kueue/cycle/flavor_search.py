@@ -33,13 +33,17 @@ class Rank(NamedTuple):
     way: int
     borrow: int
 
-    def better_than(self, other: Rank) -> bool:
-        """Whether a flavor of this rank is preferred; less preemption before less borrowing."""
+    def better_than(self, other: Rank, *, by_borrowing: bool) -> bool:
+        """Whether a flavor of this rank is preferred: less preemption before less borrowing.
+
+        `by_borrowing`: less borrowing before less preemption, but a preemption that is possible before one that is not.
+        """
         if NO_FIT in (self.way, other.way):
             return self.way != NO_FIT
-        if self.way != other.way:
-            return self.way > other.way
-        return self.borrow < other.borrow
+        hopeless = self.way == NO_CANDIDATES
+        if not by_borrowing or hopeless is not (other.way == NO_CANDIDATES):
+            return (self.way, -self.borrow) > (other.way, -other.borrow)
+        return (-self.borrow, self.way) > (-other.borrow, other.way)
 
 
 _WORST, _BEST = Rank(NO_FIT, 1 << 60), Rank(FIT, 0)
@@ -202,7 +206,7 @@ class FlavorSearch:
             if not self._try_next(rank):
                 best, best_rank = choices, rank
                 break
-            if rank.better_than(best_rank):
+            if rank.better_than(best_rank, by_borrowing=self._queue.spec.preempts_before_borrowing):
                 best, best_rank = choices, rank
         for choice in best.values():
             choice.tried = -1 if last == len(group) - 1 else last
@@ -229,7 +233,7 @@ class FlavorSearch:
             key = (flavor.flavor, resource)
             rank, said = self.rank(key, before.get(key, 0), total[resource])
             reasons += said
-            if worst.better_than(rank):
+            if worst.better_than(rank, by_borrowing=self._queue.spec.preempts_before_borrowing):
                 worst = rank
             if worst.way == NO_FIT:
                 continue
