@@ -115,8 +115,6 @@ def setting_of(read: Callable[..., T], key: str, source: DiscoverySource | None,
     ----------
     read : callable
         Given an empty mapping where there is no configuration, so that it returns its default.
-    key : str
-    source : DiscoverySource, optional
     config : Path, optional
         The file of the configuration, for errors.
     """

@@ -73,13 +73,7 @@ class NetworkOptions:
             raise InputError("an option of a network", source=named[0], expected="--card-gb-s beside it")
 
     def network(self, snapshot: ClusterSnapshot, seed: int) -> Network | None:
-        """The network of a cluster; None: the jobs share none.
-
-        Parameters
-        ----------
-        seed : int
-            Of the hash of routes.
-        """
+        """The network of a cluster; None: the jobs share none. `seed`: seed of the hash of routes."""
         from workbench.evaluate.contention import Network, RoutedFabric, TierLinks
 
         if not self.card_gb_s:

@@ -142,11 +142,8 @@ def _refused(option: str, message: str, text: str, expected: str) -> OptionError
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Make a function for typer that takes the fields of each option group instead of the group.
 
-    Parameters
-    ----------
-    command : callable
-        Some of its parameters are annotated with dataclasses. Their fields, in their order, become options in the
-        place of the group; other parameters stay as they are.
+    `command`: some of its parameters are annotated with dataclasses. Their fields, in their order, become options in
+    the place of the group; other parameters stay as they are.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []

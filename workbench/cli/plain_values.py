@@ -21,12 +21,8 @@ _STEP = "_runtime_param"
 def take_plain_values(command: Any, parent: Any = None) -> None:
     """Let the parameters of a command, and of all commands below it, take their values as they were typed.
 
-    Parameters
-    ----------
-    command : Command
-        Of click, as typer makes it.
-    parent : Context, optional
-        Of the command above, which says how the option of the help is called.
+    `command`: of click, as typer makes it. `parent`: that of the command above, which says how the option of the help
+    is called.
     """
     context = typer.Context(command, parent=parent, **({} if parent else command.context_settings))
     for below in getattr(command, "commands", {}).values():

@@ -58,13 +58,7 @@ _NEEDED = ("parameters", "layers", "hidden", "sequence")
 
 
 def calibration_with(path: Path | None, machine: str) -> Calibration:
-    """The calibration of a file, or the one that comes with the package; it must know a machine.
-
-    Parameters
-    ----------
-    path : Path, optional
-    machine : str
-    """
+    """The calibration of a file, or the one that comes with the package; it must know a machine."""
     from workbench.evaluate.cost.calibration import Calibration
     from workbench.formats.collectives import read_calibration_record
 
@@ -90,7 +84,6 @@ def communication_plan(
     ----------
     gangs : sequence of Gang
         The jobs that there are.
-    machine : str
     shapes, model, tier_gb_s : sequence of str
     calibration : Path, optional
     """
@@ -120,12 +113,7 @@ def communication_plan(
 
 
 def training_model(given: Sequence[str]) -> TrainingModel:
-    """The model of ``--model KEY=VALUE``; ``forward_ms`` and ``backward_ms`` are in milliseconds.
-
-    Parameters
-    ----------
-    given : sequence of str
-    """
+    """The model of ``--model KEY=VALUE``; ``forward_ms`` and ``backward_ms`` are in milliseconds."""
     from workbench.evaluate.cost.parallel_shape import TrainingModel
 
     def amounts(*names: str) -> dict[str, Reader]:

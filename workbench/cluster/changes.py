@@ -137,10 +137,7 @@ def deleted(kind: str, key: str) -> ObjectChange:
 
     Raises UnknownNameError: the kind is not one of those that snapshots are made of.
 
-    Parameters
-    ----------
-    kind, key : str
-        As in `ObjectChange`.
+    `kind`, `key`: as in `ObjectChange`.
     """
     if kind not in _FIELDS:
         raise UnknownNameError("kind", kind, list(_FIELDS))
@@ -152,17 +149,8 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
     Raises InputError: as `ClusterObjects.add`.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest of the event's object.
-    gone : bool
-        The event is DELETED; by default it is ADDED or MODIFIED.
-
-    Returns
-    -------
-    ObjectChange or None
-        None if the object's kind plays no part in a snapshot.
+    `data`: the parsed manifest of the event's object. `gone`: the event is DELETED; by default it is ADDED or MODIFIED.
+    Returns None if the object's kind plays no part in a snapshot.
     """
     cluster = ClusterObjects()
     cluster.add(data)

@@ -45,18 +45,15 @@ def held_alone(
 ) -> dict[str, str]:
     """HyperNode that each running Job of a HyperJob holds alone.
 
+    The result is by ``namespace/hyperjob/job``: the recorded HyperNode if it holds all pods of the Job, else the
+    smallest that does; a Job whose pods no HyperNode holds together is left out.
+
     Parameters
     ----------
     owners : mapping of str to str
         ``namespace/hyperjob/job`` of each gang that is such a Job, by the gang's key as in `RunningPod.gang`.
     records : mapping of str to str
         HyperNode recorded for each of these gangs; empty: none.
-
-    Returns
-    -------
-    dict of str to str
-        By ``namespace/hyperjob/job``: the recorded HyperNode if it holds all pods of the Job, else the smallest that
-        does; a Job whose pods no HyperNode holds together is left out.
     """
     nodes: dict[str, set[int]] = {}
     for pod in running if owners else ():

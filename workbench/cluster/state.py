@@ -37,17 +37,14 @@ class ClusterState(Working):
     After every change `snapshot` and `workload` equal what `workbench.cluster.assemble.assemble` makes of `objects`:
     order, indices and gaps included. Snapshots share the arrays that did not change and are never changed themselves.
 
+    `objects`: the present objects; do not change them. A modified object keeps its position among those of its kind.
+
     Parameters
     ----------
     cluster : ClusterObjects
         The initial objects, which are copied.
     matrices, source, any_scheduler, gpus_per_node
         As for `workbench.cluster.assemble.assemble`.
-
-    Attributes
-    ----------
-    objects : ClusterObjects
-        The present objects; do not change them. A modified object keeps its position among those of its kind.
 
     Notes
     -----
@@ -105,13 +102,8 @@ class ClusterState(Working):
         Raises InputError: as `assemble` of the changed objects: a matrix whose size is not a node's number of GPUs. The
         objects have changed nevertheless; every call raises the error until a change removes its cause.
 
-        Parameters
-        ----------
-        changes : iterable of ObjectChange
-            Changes in their order. Deleting a missing object, or adding an object that already exists in that state,
-            changes nothing.
-        taken_at : str
-            As in `ClusterSnapshot`.
+        `changes`: changes in their order. Deleting a missing object, or adding an object that already exists in that
+        state, changes nothing. `taken_at`: as in `ClusterSnapshot`.
 
         Returns
         -------

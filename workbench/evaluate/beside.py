@@ -34,6 +34,8 @@ def beside_each_other(
 ) -> list[T]:
     """Results of the calls in their order, computed by at most `jobs` processes at a time.
 
+    Raises Cancelled: the work was cancelled; no process is left.
+
     Parameters
     ----------
     calls : sequence of callable
@@ -44,11 +46,6 @@ def beside_each_other(
         Values that the calls only read: where a result refers to one, it refers to this very object.
     started : callable, optional
         Called with the number of each call when it begins.
-
-    Raises
-    ------
-    Cancelled
-        The work was cancelled; no process is left.
 
     Notes
     -----

@@ -23,10 +23,7 @@ __all__ = ["BottleneckCurve", "bottleneck_curve"]
 class BottleneckCurve(Value, Displayed):
     """For every number k of GPUs, the set of k GPUs with the best bottleneck bandwidth on one machine.
 
-    Attributes
-    ----------
-    best : tuple of BestGpus
-        For 1, 2, … GPUs, up to as many as are free.
+    `best`: for 1, 2, … GPUs, up to as many as are free.
     """
 
     best: tuple[BestGpus, ...]
@@ -48,17 +45,14 @@ def bottleneck_curve(
 ) -> BottleneckCurve:
     """Choose the best set of k GPUs of a machine for every k, up to the number of free GPUs.
 
+    Raises InputError: a free GPU that the machine does not have, or no free GPU.
+
     Parameters
     ----------
     free : iterable of int, optional
         GPUs that may be used; None: all.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
-
-    Raises
-    ------
-    InputError
-        A free GPU that the machine does not have, or no free GPU.
 
     Examples
     --------

@@ -28,15 +28,12 @@ _CHUNK = 512
 class Closeness:
     """The tiers that pairs of a few nodes of a topology share.
 
+    `tiers`: the topology's tiers, closest first, then the virtual top's.
+
     Parameters
     ----------
     nodes : ndarray of shape (m,), int32
         Distinct node indices; the methods refer to nodes by their position in this array.
-
-    Attributes
-    ----------
-    tiers : tuple of int
-        The topology's tiers, closest first, then the virtual top's.
     """
 
     def __init__(self, topology: Topology, nodes: Ints) -> None:

@@ -31,12 +31,8 @@ _Counts = Counter[tuple[str, str]]
 class Move:
     """Pods of one role that another policy places on another node.
 
-    Attributes
-    ----------
-    pods : int
-        Number of pods; pods of one role are interchangeable, so that none is named.
-    source, target : str
-        Node by the first policy and by the other; empty: no node.
+    `pods`: number of pods; pods of one role are interchangeable, so that none is named. `source`, `target`: node by the
+    first policy and by the other; empty: no node.
     """
 
     role: str

@@ -206,7 +206,6 @@ class RunFacts:
 
     Attributes
     ----------
-    placements : list of Placement
     jobs : mapping of str to JobFacts
         The placed jobs by ``namespace/name``, in the order of the decisions.
     members : mapping of str to JobFacts

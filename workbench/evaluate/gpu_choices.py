@@ -114,8 +114,6 @@ def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric:
 
     Parameters
     ----------
-    gpus : iterable of int
-        GPUs of the set.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     """
@@ -130,8 +128,6 @@ def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetri
 
     Parameters
     ----------
-    gpus : iterable of int
-        The set.
     symmetric : {"min", "max", "mean"}
         How the two directions of a pair become one weight.
     """

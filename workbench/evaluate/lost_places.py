@@ -54,10 +54,7 @@ class LostPlace:
 def lost_places(comparison: Comparison, policies: Sequence[Policy]) -> tuple[LostPlace, ...]:
     """Find out to which single jobs the jobs that policies place differently lost their places.
 
-    Parameters
-    ----------
-    policies : sequence of Policy
-        Those of the comparison, in its order.
+    `policies`: those of the comparison, in its order.
 
     Returns
     -------

@@ -16,12 +16,7 @@ __all__ = ["PlacedJob", "placed_jobs"]
 class PlacedJob:
     """One Job of a placed HyperJob that had pending pods.
 
-    Attributes
-    ----------
-    name : str
-        Name of the Job.
-    placement : Placement
-        The Job's pods alone; none of them has a node if the Job was left out.
+    `placement`: the Job's pods alone; none of them has a node if the Job was left out.
     """
 
     name: str

@@ -64,6 +64,9 @@ def metric(
 
     Using the key of a metric that was added before replaces that metric.
 
+    Raises InputError: the key or column is that of a built-in value or of a group, or an attribute is unknown or has a
+    wrong value.
+
     Parameters
     ----------
     key : str
@@ -79,11 +82,6 @@ def metric(
     **declaration
         Further attributes of `Metric`: unit, better, total, by and so on. Without `total` a metric per job has no value
         for a run, and is not in the tables with one line per policy.
-
-    Raises
-    ------
-    InputError
-        The key or column is that of a built-in value or of a group, or an attribute is unknown or has a wrong value.
 
     Examples
     --------

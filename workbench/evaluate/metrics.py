@@ -36,12 +36,7 @@ __all__ = ["Measured", "PlacementMetrics", "RunMetrics", "measure", "measure_fil
 class Measured(Value):
     """Metrics of one simulation, or of a cluster that a policy filled; ``measured[key]`` is the value of a metric.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        The measured metrics, in the order of every output.
-    values : mapping of str to MetricValue
-        Values of the metrics, by the metric's key.
+    `metrics`: the measured metrics, in the order of every output. `values`: values of the metrics, by the metric's key.
     """
 
     metrics: tuple[Metric, ...]
@@ -191,13 +186,7 @@ def measure_run(
 
 
 def measure_simulation(facts: SimulationFacts, metrics: Sequence[Metric] | None = None) -> Measured:
-    """Compute every metric of a simulation.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric, optional
-        By default all that this process knows.
-    """
+    """Compute every metric of a simulation. `metrics`: by default all that this process knows."""
     known = simulation_metrics() if metrics is None else metrics
     return Measured(
         tuple(metric.declared for metric in known), {metric.key: metric.of_simulation(facts) for metric in known}

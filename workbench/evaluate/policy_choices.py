@@ -17,17 +17,8 @@ __all__ = ["chosen_policies", "make_policy", "on_new_policy", "policy_choices", 
 def chosen_policies(given: object) -> list[Policy]:
     """The policies of a list, or of the name ``field`` alone, which stands for the twin of each scheduler.
 
-    Parameters
-    ----------
-    given : sequence of str, callable or Policy
-        Each as for `workbench.policies.as_policy`.
-
-    Raises
-    ------
-    InputError
-        No list, an empty one, or an entry that is no policy.
-    UnknownNameError
-        A policy is not registered.
+    `given`: each as for `workbench.policies.as_policy`. Raises InputError: no list, an empty one, or an entry that is
+    no policy; UnknownNameError: a policy is not registered.
     """
     several = ["field"] if given == "field" else given
     if isinstance(several, str | Policy) or not isinstance(several, Iterable):
@@ -57,10 +48,7 @@ def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
 def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
     """Make the policy ``NODE[+GPU]`` with parameters; names of parameters of the GPU part begin with ``gpu.``.
 
-    Raises
-    ------
-    UnknownNameError, InputError
-        As `workbench.policies.get_policy`.
+    Raises UnknownNameError, InputError: as `workbench.policies.get_policy`.
     """
     own = {key: value for key, value in parameters.items() if not key.startswith("gpu.")}
     of_gpu = {key.removeprefix("gpu."): value for key, value in parameters.items() if key.startswith("gpu.")}
@@ -70,18 +58,14 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
 def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfig) -> dict[str, Any]:
     """Add a scheduler configuration to a policy's parameters, if the policy reads one and none is given yet.
 
+    Raises UnknownNameError: no policy has this name.
+
     Parameters
     ----------
     name : str
         Name of a policy, ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``.
     parameters : mapping
         Parameters given for the policy; they take precedence.
-    config : SchedulerConfig
-
-    Raises
-    ------
-    UnknownNameError
-        No policy has this name.
     """
     # Only a configuration has None for its default.
     reads = [key for key, value in get_policy(name).parameters.items() if value is None]

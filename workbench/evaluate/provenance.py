@@ -42,10 +42,7 @@ class Versions(dict[str, str]):
 def show_versions() -> Versions:
     """Versions of this package, Python, the system and what this package requires, for the report of a fault.
 
-    Returns
-    -------
-    Versions
-        A dict by name; ``not installed`` for a package of an extra that was left out.
+    Returns a dict by name; ``not installed`` for a package of an extra that was left out.
 
     Examples
     --------

@@ -39,8 +39,6 @@ def session_record(
 
     Parameters
     ----------
-    policy : str
-    parameters : mapping of str to Any
     metrics : RunMetrics or None
         None if the policy raised.
     advice : mapping of str to FixReport

@@ -56,7 +56,6 @@ class PolicyRegret(Value):
 
     Attributes
     ----------
-    parameters : mapping of str to Any
     chosen : ndarray of shape (m, s, w), uint64
         Mask of the chosen GPUs for each state and size; 0 if the policy refuses or too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
@@ -238,6 +237,8 @@ def regret(
     """Ask GPU policies for k GPUs in many states of one machine, and compare their bottlenecks with the best possible
     ones.
 
+    Raises UnknownNameError: no such policy; InputError: a size or a GPU outside the machine, no state, no policy.
+
     Parameters
     ----------
     matrix : BandwidthMatrix or array_like of shape (n, n)
@@ -254,13 +255,6 @@ def regret(
         Number of random states, and the seed that they are drawn from.
     progress : bool or callable, optional
         True: show a bar. A function is called with (policies done, number of policies, name of the next policy).
-
-    Raises
-    ------
-    UnknownNameError
-        No such policy.
-    InputError
-        A size or a GPU outside the machine, no state, no policy.
 
     Notes
     -----

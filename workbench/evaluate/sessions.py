@@ -23,6 +23,8 @@ def place(
 ) -> Placement | Refusal:
     """Place one gang by a policy, in a scheduling session of its own.
 
+    Raises UnknownNameError, InputError: no such gang, policy or parameter, or a value that it does not take.
+
     Parameters
     ----------
     gang : Gang or str
@@ -39,11 +41,6 @@ def place(
     -------
     Placement or Refusal
         A refusal is false in a condition, a placement is true.
-
-    Raises
-    ------
-    UnknownNameError, InputError
-        No such gang, policy or parameter, or a value that it does not take.
 
     Examples
     --------
@@ -64,19 +61,15 @@ def schedule(
 ) -> list[Decision]:
     """Place several gangs in one scheduling session, in the order that the policy chooses.
 
+    The result is in the order of `gangs`; `Decision.turn` numbers the decisions in the order in which the policy took
+    them.
+
     Parameters
     ----------
-    gangs : sequence of Gang, or Scenario
     snapshot : ClusterSnapshot or Scenario, optional
         None: the cluster of the scenario that `gangs` is.
-    policy : str or Policy
     **params
         As in `place`.
-
-    Returns
-    -------
-    list of Decision
-        In the order of `gangs`; `Decision.turn` numbers the decisions in the order in which the policy took them.
 
     Examples
     --------
@@ -97,9 +90,7 @@ def explain(
 
     Parameters
     ----------
-    gang : Gang or str
     snapshot : ClusterSnapshot or Scenario
-    policy : str or Policy
     **params
         As in `place`.
 
@@ -125,7 +116,6 @@ def fix(
     gang : Gang or str
         A gang by itself, or one of a scenario: then all gangs of the scenario are in the session.
     snapshot : ClusterSnapshot or Scenario
-    policy : str or Policy
     **params
         As in `place`.
 

@@ -19,10 +19,7 @@ __all__ = ["FillFacts", "SimulationFacts"]
 class SimulationFacts:
     """The record of one simulation and the quantities that several metrics need. Times are in seconds.
 
-    Parameters
-    ----------
-    result : SimulationResult
-        With its attempts, its usage over time and `to_dataframe`.
+    `result`: with its attempts, its usage over time and `to_dataframe`.
     """
 
     def __init__(self, result: Any) -> None:

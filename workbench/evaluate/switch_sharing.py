@@ -54,12 +54,8 @@ class SwitchSharing(Value):
     A cross-switch job has pods both under a switch and elsewhere. Counts are of pods and nodes, never of annotations,
     so that all policies are measured equally.
 
-    Attributes
-    ----------
-    crossing : mapping of str to int
-        Cross-switch jobs of every switch, running ones included, in configuration order.
-    jobs : mapping of str to JobSwitches
-        Use of switches by each placed gang, including its pods that ran before.
+    `crossing`: cross-switch jobs of every switch, running ones included, in configuration order. `jobs`: use of
+    switches by each placed gang, including its pods that ran before.
     """
 
     crossing: Mapping[str, int]
@@ -109,15 +105,8 @@ def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) ->
 def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> SwitchSharing | None:
     """Measure how jobs share the leaf switches once all placements of a session are running.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster before the session; terminating pods and pods of no job are left out.
-
-    Returns
-    -------
-    SwitchSharing or None
-        None where the snapshot has no switches.
+    `snapshot`: the cluster before the session; terminating pods and pods of no job are left out. Returns None where the
+    snapshot has no switches.
     """
     table = snapshot.switch_table
     if table is None:

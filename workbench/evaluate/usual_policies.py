@@ -22,10 +22,7 @@ T = TypeVar("T")
 def with_field(policies: Iterable[T | str]) -> list[T | str]:
     """The policies with those of `FIELD` in the place of ``field``, but for those that are named themselves.
 
-    Parameters
-    ----------
-    policies : iterable
-        Names of policies; anything else is kept as it is.
+    `policies`: names of policies; anything else is kept as it is.
     """
     given = list(policies)
     if "field" not in given:

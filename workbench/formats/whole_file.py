@@ -52,7 +52,6 @@ def write_whole(
 
     Parameters
     ----------
-    path : str or Path
     content : bytes or str
     known : bytes, optional
         Content that the file must still have to be replaced, because `content` was made of that; None: there must be no

@@ -14,6 +14,9 @@ T = TypeVar("T")
 def within(timeout_s: float, work: Callable[[], T], name: str, abandon: Callable[[], object] | None = None) -> T:
     """The result of a function, if it has one in time.
 
+    Raises TimeoutError: no result in time; the thread ends whenever `work` does, and does not keep the program alive.
+    Raises BaseException: whatever `work` raised.
+
     Parameters
     ----------
     timeout_s : float
@@ -24,13 +27,6 @@ def within(timeout_s: float, work: Callable[[], T], name: str, abandon: Callable
         Name of that thread.
     abandon : callable, optional
         Called when nobody waits for the result any more, as after Ctrl-C; it should make `work` end.
-
-    Raises
-    ------
-    TimeoutError
-        No result in time; the thread ends whenever `work` does, and does not keep the program alive.
-    BaseException
-        Whatever `work` raised.
 
     Notes
     -----

@@ -129,11 +129,7 @@ def shown_url(text: str) -> str:
 def fetch_json(url: str, access: Access) -> Any:
     """Request a URL once and return the parsed JSON of the answer.
 
-    Parameters
-    ----------
-    url : str
-        As `checked_url` gives it.
-    access : Access
+    `url`: as `checked_url` gives it.
 
     Raises
     ------
@@ -213,10 +209,7 @@ class _Refused(Exception):
 class Unreadable(Exception):
     """The body of an answer is larger than allowed, or compressed although the request did not allow that.
 
-    Attributes
-    ----------
-    expected : str
-        What would have been allowed.
+    `expected`: what would have been allowed.
     """
 
     def __init__(self, what: str, expected: str) -> None:
@@ -227,6 +220,8 @@ class Unreadable(Exception):
 def read_body(response: httpx.Response, max_bytes: int, give_up: threading.Event | None = None) -> bytes:
     """The whole body of an answer whose stream is open.
 
+    Raises Unreadable: more bytes, or a compressed body.
+
     Parameters
     ----------
     response : httpx.Response
@@ -234,11 +229,6 @@ def read_body(response: httpx.Response, max_bytes: int, give_up: threading.Event
         Most bytes that are read.
     give_up : threading.Event, optional
         Set when nobody waits for the body any more.
-
-    Raises
-    ------
-    Unreadable
-        More bytes, or a compressed body.
     """
     announced = response.headers.get("Content-Length", "")
     too_large = Unreadable("the answer is too large", f"at most {max_bytes} bytes")
@@ -255,16 +245,7 @@ def read_body(response: httpx.Response, max_bytes: int, give_up: threading.Event
 def read_lines(response: httpx.Response, max_bytes: int) -> Iterator[bytes]:
     """The lines of an answer that goes on, without empty ones.
 
-    Parameters
-    ----------
-    response : httpx.Response
-    max_bytes : int
-        Most bytes of a line.
-
-    Raises
-    ------
-    Unreadable
-        A longer line, or a compressed body.
+    `max_bytes`: most bytes of a line. Raises Unreadable: a longer line, or a compressed body.
     """
     rest = bytearray()
     for piece in _pieces(response):

@@ -22,7 +22,6 @@ def keep_on(step: Callable[[], object], stopped: threading.Event, failed: Callab
     ----------
     step : callable
         Each call does work of some time, such as following a watch until it ends.
-    stopped : threading.Event
     failed : callable
         Called with whatever a step raised, and with a line of text about that; the next step follows after a pause.
         The text of an exception that is not of this package is not quoted, because it may quote credentials.

@@ -16,14 +16,7 @@ __all__ = ["environment_proxy", "is_loopback"]
 def environment_proxy(server: str) -> str | None:
     """URL of the proxy for a server by HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY leaves the server out.
 
-    Parameters
-    ----------
-    server : str
-        URL. A name ``localhost`` and a loopback address are never reached by a proxy.
-
-    Returns
-    -------
-    str or None
+    `server`: URL. A name ``localhost`` and a loopback address are never reached by a proxy.
 
     Notes
     -----

@@ -41,7 +41,6 @@ def record(view: LiveView, file: IO[bytes], clock: Callable[[], float] = time.ti
 
     Parameters
     ----------
-    view : LiveView
     file : binary file
         Every line is flushed, so that the file is whole whenever the program ends.
     clock : callable
@@ -74,6 +73,9 @@ def is_recording(text: str) -> bool:
 class Recording(ClusterView):
     """A recorded cluster at one of its moments.
 
+    `context`: the context that was followed. `clocks`: hours, minutes, seconds and tenths (UTC) of each moment. Raises
+    InputError: no such file, with the line that is none.
+
     Parameters
     ----------
     text : str
@@ -82,18 +84,6 @@ class Recording(ClusterView):
         Name of the file, for messages.
     policy : str or Policy
         Answers what would have happened to pending jobs (`what_if`).
-
-    Attributes
-    ----------
-    context : str
-        The context that was followed.
-    clocks : tuple of str
-        Hours, minutes, seconds and tenths (UTC) of each moment.
-
-    Raises
-    ------
-    InputError
-        No such file, with the line that is none.
     """
 
     def __init__(self, text: str, name: str = "recording", policy: str | Policy = "volcano") -> None:
@@ -139,10 +129,7 @@ class Recording(ClusterView):
     def seek(self, step: int) -> None:
         """Go to a moment, forwards or backwards.
 
-        Parameters
-        ----------
-        step : int
-            From 0 to the number of `clocks`, exclusive; an `InputError` is raised beyond.
+        `step`: from 0 to the number of `clocks`, exclusive; an `InputError` is raised beyond.
         """
         if not 0 <= step < len(self._steps):
             raise InputError(

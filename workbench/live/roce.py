@@ -15,17 +15,9 @@ __all__ = ["discover_links"]
 def discover_links(place: str, access: Access) -> DiscoveryResult:
     """Read the links of an Ethernet fabric and make HyperNodes of them.
 
-    Parameters
-    ----------
-    place : str
-        A URL that begins with ``http://`` or ``https://``, which is requested once; else the name of a file.
-    access : Access
-        Settings of the request; not used for a file.
-
-    Raises
-    ------
-    ClusterError, InputError
-        As `fetch_json`; InputError also for a file that cannot be read and for content that is no list of links.
+    `place`: A URL that begins with ``http://`` or ``https://``, which is requested once; else the name of a file.
+    `access`: settings of the request; not used for a file. Raises ClusterError, InputError: as `fetch_json`; InputError
+    also for a file that cannot be read and for content that is no list of links.
     """
     is_url = place.lower().startswith(("http://", "https://"))
     if is_url:

@@ -18,16 +18,8 @@ PORTS_PATH = "/ufmRest/resources/ports"
 class UfmServer:
     """A UFM server, whose list of InfiniBand ports is made into HyperNodes.
 
-    Parameters
-    ----------
-    endpoint : str
-        ``https://HOST[:PORT]``; https where the scheme is missing.
-    access : Access
-
-    Raises
-    ------
-    InputError
-        The endpoint or the credentials are missing (in Volcano's words), or the endpoint is no URL.
+    `endpoint`: ``https://HOST[:PORT]``; https where the scheme is missing. Raises InputError: the endpoint or the
+    credentials are missing (in Volcano's words), or the endpoint is no URL.
 
     Notes
     -----
@@ -52,10 +44,7 @@ class UfmServer:
 
         Every failure raises an error, so that a failed request is not mistaken for an empty fabric.
 
-        Raises
-        ------
-        ClusterError, InputError
-            As `fetch_json`; InputError also where the answer is no list of ports.
+        Raises ClusterError, InputError: as `fetch_json`; InputError also where the answer is no list of ports.
         """
         url = checked_url(self.endpoint, PORTS_PATH)
         data = fetch_json(url, self.access)

@@ -17,12 +17,8 @@ __all__ = ["MeetingPlace", "meeting_place", "node_indices", "pairs_beyond"]
 class MeetingPlace(NamedTuple):
     """The closest HyperNode that holds all pods of a gang.
 
-    Attributes
-    ----------
-    hypernode : str
-        The name of the virtual top (`VIRTUAL_TOP`) where no HyperNode holds all the pods.
-    tier : int
-        Smaller is closer.
+    `hypernode`: the name of the virtual top (`VIRTUAL_TOP`) where no HyperNode holds all the pods. `tier`: smaller is
+    closer.
     """
 
     hypernode: str
@@ -48,15 +44,12 @@ def node_indices(topology: Topology, nodes: Sequence[str]) -> npt.NDArray[np.int
 def meeting_place(topology: Topology, nodes: npt.NDArray[np.int32]) -> MeetingPlace | None:
     """The closest HyperNode that holds all the nodes.
 
+    Returns None without nodes.
+
     Parameters
     ----------
     nodes : ndarray of shape (p,), int32
         A node's index per pod; -1 for a node outside the topology, with which everything meets in the whole cluster.
-
-    Returns
-    -------
-    MeetingPlace or None
-        None without nodes.
     """
     if not len(nodes):
         return None
@@ -71,7 +64,6 @@ def pairs_beyond(topology: Topology, nodes: npt.NDArray[np.int32], tier: int) ->
     ----------
     nodes : ndarray of shape (p,), int32
         A node's index per pod; -1 for a node outside the topology, which meets every other pod's in the whole cluster.
-    tier : int
     """
     known, weights = np.unique(nodes[nodes >= 0], return_counts=True)
     closeness = Closeness(topology, known)

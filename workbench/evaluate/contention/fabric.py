@@ -30,12 +30,8 @@ ROUTES: tuple[str, ...] = get_args(Routes)
 class TierLinks(Value):
     """The links above each HyperNode of a tier.
 
-    Attributes
-    ----------
-    gb_s : float
-        GB/s per GPU, one direction, if all GPUs below the HyperNode send at once.
-    cables : int
-        Equal cables on each rail that share this; a flow takes one of them.
+    `gb_s`: GB/s per GPU, one direction, if all GPUs below the HyperNode send at once. `cables`: equal cables on each
+    rail that share this; a flow takes one of them.
     """
 
     gb_s: float
@@ -72,10 +68,11 @@ class RoutedFabric(Value):
     Every rail is a network of its own with the same HyperNodes: the GPUs of a node are dealt out to its rails in equal
     runs, and traffic stays on the rail of the GPU that receives it. A link is one direction of a cable.
 
+    Raises InputError: a tier that flows may cross has no speed, or a tier that the topology has not has one;
+    UnknownNameError: no such routes.
+
     Attributes
     ----------
-    gpus : tuple of int
-        GPUs of each node.
     card_gb_s : float
         GB/s per GPU, one direction, of a node's network cards.
     tiers : mapping of int to TierLinks
@@ -85,14 +82,7 @@ class RoutedFabric(Value):
         multipath does. ``static``: the receiving node decides, d mod k in the lowest tier, (d div k) mod k' in the
         next, as routes of InfiniBand fat trees do. ``spread``: the cables are one link, as packet spraying makes them.
     seed : int
-        Of the hash.
-
-    Raises
-    ------
-    InputError
-        A tier that flows may cross has no speed, or a tier that the topology has not has one.
-    UnknownNameError
-        No such routes.
+        Seed of the hash.
     """
 
     topology: Topology
@@ -197,10 +187,6 @@ class RoutedFabric(Value):
         """What a cable belongs to.
 
         Raises InputError: there is no such cable.
-
-        Parameters
-        ----------
-        number : int
         """
         if 0 <= number < self.n_card_cables:
             node, rail = divmod(number, self.rails)

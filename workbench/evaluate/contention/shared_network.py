@@ -112,22 +112,13 @@ class SharedLinks(Working):
         return self._settle([job], member.traffic.link)
 
     def leave(self, job: int) -> dict[int, StepTimes]:
-        """Remove a job, and return the times of all jobs whose steps that changes.
-
-        Parameters
-        ----------
-        job : int
-        """
+        """Remove a job, and return the times of all jobs whose steps that changes."""
         member = self._members.pop(job)
         self._users[member.traffic.link] -= 1
         return self._settle([], member.traffic.link)
 
     def change_broken(self, cables: frozenset[int]) -> dict[int, StepTimes]:
         """Say which cables are broken now; jobs take others where there are some.
-
-        Parameters
-        ----------
-        cables : frozenset of int
 
         Returns
         -------
@@ -155,12 +146,7 @@ class SharedLinks(Working):
         return self._settle(moved, np.unique(np.concatenate(touched)))
 
     def traffic(self, job: int) -> JobTraffic:
-        """What a step of a job that is on the network puts on each link.
-
-        Parameters
-        ----------
-        job : int
-        """
+        """What a step of a job that is on the network puts on each link."""
         return self._members[job].traffic
 
     def _route(self, job: int, member: _Member) -> None:

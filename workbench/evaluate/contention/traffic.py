@@ -52,10 +52,7 @@ class TrainingStep(Value):
     def of(cls, shape: ParallelShape, model: TrainingModel) -> TrainingStep:
         """The step of a model that is cut in this shape, its compute with the bubbles of the pipeline.
 
-        Parameters
-        ----------
-        model : TrainingModel
-            With `forward_s` and `backward_s`, else a step is communication only.
+        `model`: with `forward_s` and `backward_s`, else a step is communication only.
         """
         step = PipelineStep(model.microbatches, shape.pipeline, model.forward_s, model.backward_s, model.interleave)
         sent = {each.kind: each.bytes_per_rank / 1e9 for each in exchanges(shape, model)}

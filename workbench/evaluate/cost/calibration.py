@@ -35,12 +35,8 @@ _LARGE = 2.0**32
 class Estimate:
     """A time with the interval that should hold 95 % of measurements.
 
-    Attributes
-    ----------
-    time_s, low_s, high_s : float
-        Seconds: estimate, lower and upper end.
-    basis : str
-        One of ``measured block``, ``sizes outside the measured``, ``similar blocks`` and ``rack efficiency``.
+    `time_s`, `low_s`, `high_s`: seconds: estimate, lower and upper end. `basis`: one of ``measured block``, ``sizes
+    outside the measured``, ``similar blocks`` and ``rack efficiency``.
     """
 
     time_s: float
@@ -166,10 +162,7 @@ class RackFit:
 class Calibration(Value):
     """Fitted parameters of measured collectives, and estimates for blocks and sizes that were not measured.
 
-    Attributes
-    ----------
-    sources : tuple of str
-        Origin of the measurements.
+    `sources`: origin of the measurements.
     """
 
     # `estimate` takes the first of:
@@ -191,13 +184,9 @@ class Calibration(Value):
     def estimate(self, block: CollectiveBlock, size: float) -> Estimate:
         """Seconds of one collective, with interval.
 
-        Parameters
-        ----------
-        block : CollectiveBlock
-            Its machine must be measured; collective, GPUs per node, nodes and racks may be others than the measured
-            ones.
-        size : float
-            Bytes as nccl-tests counts them.
+        `block`: its machine must be measured; collective, GPUs per node, nodes and racks may be others than the
+        measured ones. `size`: bytes as nccl-tests counts them. Raises UnknownNameError: no block of this machine;
+        InputError.
 
         Returns
         -------
@@ -207,12 +196,6 @@ class Calibration(Value):
             than two racks, by the share of its bytes that leaves a rack. Everything else: from similar blocks, as far
             as they are alike; the interval grows with the distance. What was not measured is never faster than the
             nominal speed of the network (`GpuSystem.least_s`).
-
-        Raises
-        ------
-        UnknownNameError
-            No block of this machine.
-        InputError
         """
         positive(size, "bytes")
         if block.machine not in self._by_machine:
@@ -227,12 +210,7 @@ class Calibration(Value):
         return found.at_least(system.least_s(block, size))
 
     def two_rack_bus_bandwidth(self, machine: str, collective: str) -> float | None:
-        """Bus bandwidth over two racks in GB/s of a system with one NVLink domain per rack; None for other systems.
-
-        Parameters
-        ----------
-        machine, collective : str
-        """
+        """Bus bandwidth over two racks in GB/s of a system with one NVLink domain per rack; None for other systems."""
         system = system_of(machine, self.systems)
         fits = [fit for fit in self.racks if fit.collective == collective]
         return fits[0].efficiency * system.inter_rack_gb_s if fits and system.inter_rack_gb_s else None
@@ -338,16 +316,8 @@ class Calibration(Value):
     def from_record(cls, record: Mapping[str, Any], source: str) -> Calibration:
         """Make a calibration from a record that `to_record` wrote.
 
-        Parameters
-        ----------
-        record : Mapping
-        source : str
-            File name, for errors.
-
-        Raises
-        ------
-        InputError
-            A key is missing or a value has a wrong type or range; with the file and the block.
+        `source`: file name, for errors. Raises InputError: a key is missing or a value has a wrong type or range; with
+        the file and the block.
         """
         try:
             systems = tuple(

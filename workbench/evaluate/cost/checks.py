@@ -18,8 +18,6 @@ def known(table: Mapping[str, T], name: str, kind: str) -> T:
 
     Parameters
     ----------
-    table : Mapping
-    name : str
     kind : str
         What the names stand for, as in "collective".
     """
@@ -31,6 +29,8 @@ def known(table: Mapping[str, T], name: str, kind: str) -> T:
 def whole(value: object, name: str, least: int | None = 1) -> int:
     """Return a whole number as an int.
 
+    Raises InputError.
+
     Parameters
     ----------
     value : object
@@ -39,10 +39,6 @@ def whole(value: object, name: str, least: int | None = 1) -> int:
         Name of the argument, for the error.
     least : int, optional
         None: any number will do.
-
-    Raises
-    ------
-    InputError
     """
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(number, bool) or not isinstance(number, int) or (least is not None and number < least):
@@ -59,16 +55,7 @@ def four_digits(number: float) -> float:
 def keep_whole(owner: object, *names: str, least: int = 1) -> None:
     """Check fields of a frozen dataclass in its ``__post_init__`` with `whole`, and store them as ints.
 
-    Parameters
-    ----------
-    owner : object
-    *names : str
-        Names of the fields.
-    least : int
-
-    Raises
-    ------
-    InputError
+    Raises InputError.
     """
     for name in names:
         object.__setattr__(owner, name, whole(getattr(owner, name), name, least))

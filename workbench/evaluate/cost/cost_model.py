@@ -53,12 +53,7 @@ class CollectiveCost:
     crossings: Mapping[int, int]
 
     def within(self, tier: int) -> float:
-        """Seconds if no links above HyperNodes of a higher tier than this one were slow.
-
-        Parameters
-        ----------
-        tier : int
-        """
+        """Seconds if no links above HyperNodes of a higher tier than this one were slow."""
         return max([self.calibrated.time_s, *(time for each, time in self.tier_s.items() if each <= tier)])
 
 
@@ -66,13 +61,8 @@ class CollectiveCost:
 class CostModel:
     """A calibration, the machine that all nodes are, and the speeds of the fabric.
 
-    Attributes
-    ----------
-    machine : str
-        A machine of the calibration.
-    tier_gb_s : mapping of int to float
-        GB/s per GPU, one direction, that the links above a HyperNode of each tier give, if all GPUs below it send at
-        once. Tiers that no priced group crosses need none.
+    `tier_gb_s`: GB/s per GPU, one direction, that the links above a HyperNode of each tier give, if all GPUs below it
+    send at once. Tiers that no priced group crosses need none.
     """
 
     calibration: Calibration
@@ -105,7 +95,6 @@ class CostModel:
 
         Parameters
         ----------
-        collective : str
         size : float
             Bytes as nccl-tests counts them.
         nodes : ndarray of shape (ranks,), int64

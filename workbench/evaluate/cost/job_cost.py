@@ -49,7 +49,7 @@ class PartCost:
     basis : str
         Basis of the time, as for `Estimate`.
     time : Interval
-        Of a step, all calls of the slowest group one after the other.
+        Time of a step, all calls of the slowest group one after the other.
     gb_s : float
         GB/s that a rank sends during this time.
     crossings : mapping of int to int

@@ -21,12 +21,8 @@ class LeastCost(Policy):
 
     Raises InputError: no policy to choose among.
 
-    Parameters
-    ----------
-    plan : CommunicationPlan
-        Prices the jobs that it names, by the milliseconds per step with nothing hidden.
-    among : sequence of Policy
-        Ties, and jobs without a price, go to the first that places the job.
+    `plan`: prices the jobs that it names, by the milliseconds per step with nothing hidden. `among`: ties, and jobs
+    without a price, go to the first that places the job.
     """
 
     name = "least-cost"

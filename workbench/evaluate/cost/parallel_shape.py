@@ -66,11 +66,7 @@ class ParallelShape:
     def parse(cls, text: str, source: str) -> ParallelShape:
         """A shape from text such as ``16x8x2x1x1``; degrees left out at the end are 1.
 
-        Parameters
-        ----------
-        text : str
-        source : str
-            Name of the argument, for the error.
+        `source`: name of the argument, for the error.
         """
         if not re.fullmatch(SHAPE, text):
             raise InputError("no parallel shape", source=source, got=repr(text), expected=f"{cls.FORM}, such as 16x8x2")
@@ -87,11 +83,8 @@ class ParallelShape:
     def groups(self, kind: str) -> npt.NDArray[np.int64]:
         """Ranks that communicate with each other: shape (groups, ranks of a group).
 
-        Parameters
-        ----------
-        kind : str
-            ``tensor``, ``context``, ``expert``, ``pipeline`` (pairs of neighbouring stages), ``data`` (the replicas of
-            a parameter: data- and context-parallel ranks together) or ``expert-data`` (the replicas of an expert).
+        `kind`: ``tensor``, ``context``, ``expert``, ``pipeline`` (pairs of neighbouring stages), ``data`` (the replicas
+        of a parameter: data- and context-parallel ranks together) or ``expert-data`` (the replicas of an expert).
         """
         grid = np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
         if kind == "tensor":
@@ -148,7 +141,7 @@ class TrainingModel:
     bytes_per_element : float
         Of activations.
     gradient_bytes : float
-        Of a gradient element; 4 where gradients are reduced in fp32.
+        Bytes of a gradient element; 4 where gradients are reduced in fp32.
     moe_layers, top_k : int
         Layers with experts, of the whole model; experts per token.
     kv_hidden : int

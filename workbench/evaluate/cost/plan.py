@@ -37,12 +37,7 @@ class CommunicationPlan(Value):
     tier_gb_s: Mapping[int, float] = field(default_factory=dict)
 
     def check(self, topology: Topology) -> None:
-        """Raise an error if machine or tiers are unknown.
-
-        Raises
-        ------
-        UnknownNameError, InputError
-        """
+        """Raise an error if machine or tiers are unknown. Raises UnknownNameError, InputError."""
         self._costs(topology)
 
     def check_speeds(self, placements: Iterable[Placement]) -> None:

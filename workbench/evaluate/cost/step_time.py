@@ -62,11 +62,8 @@ class PipelineStep:
     def time(self, overlapped: bool) -> StepTime:
         """Seconds of a step.
 
-        Parameters
-        ----------
-        overlapped : bool
-            True: gradients are sent in buckets, so that the last micro batch's backward pass hides up to its own length
-            of the data-parallel collective. False: nothing is hidden.
+        `overlapped`, if True: gradients are sent in buckets, so that the last micro batch's backward pass hides up to
+        its own length of the data-parallel collective. False: nothing is hidden.
         """
         unit = self.forward_s + self.backward_s + self.tp_comm_s + self.ep_comm_s
         work, bubble = self.microbatches * unit, (self.stages - 1) / self.interleave * unit

@@ -31,13 +31,7 @@ __all__ = ["AddNodes", "AwaitTermination", "Finish", "MakeReady", "NodesEdit", "
 
 @dataclass(frozen=True)
 class NodesEdit(Edit):
-    """An edit of some nodes' state.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        Names of the nodes, in byte order.
-    """
+    """An edit of some nodes' state. `nodes`: names of the nodes, in byte order."""
 
     nodes: tuple[str, ...]
 
@@ -147,13 +141,7 @@ class RemoveTaint(NodesEdit):
 
 @dataclass(frozen=True)
 class AwaitTermination(Edit):
-    """Wait until the terminating pods are gone.
-
-    Attributes
-    ----------
-    pods : tuple of str
-        ``namespace/name`` of each terminating pod.
-    """
+    """Wait until the terminating pods are gone. `pods`: ``namespace/name`` of each terminating pod."""
 
     pods: tuple[str, ...]
 
@@ -202,8 +190,6 @@ class Finish(Edit):
         Gang keys of its pods in the snapshot (several for the Jobs of one HyperJob); empty for a single pod.
     pods : int
         Number of its pods.
-    gpus : int
-        GPUs that they hold.
     """
 
     victim: str

@@ -27,12 +27,7 @@ CLASSES = ("job", "queue", "wait", "shrink", "evict", "nodes")
 class EditedSession(Value):
     """A scheduling session with one job in question: its gangs and its cluster, before or after edits.
 
-    Attributes
-    ----------
-    gangs : tuple of Gang
-        All gangs of the session.
-    job : str
-        ``namespace/name`` of the job in question.
+    `job`: ``namespace/name`` of the job in question.
     """
 
     gangs: tuple[Gang, ...]
@@ -88,12 +83,7 @@ REPLICATED = "LeaderWorkerSet"
 class Edit(ABC):
     """One change to the pending job or to the cluster. Subclasses are frozen dataclasses and compare by value.
 
-    Attributes
-    ----------
-    kind : str
-        Stable word in kebab case.
-    category : str
-        One of `CLASSES`.
+    `kind`: stable word in kebab case. `category`: one of `CLASSES`.
     """
 
     kind: ClassVar[str]

@@ -93,17 +93,8 @@ def families_of_nodes(case: EditedSession) -> list[NodesEdit]:
 def families(case: EditedSession, others: int) -> list[Family]:
     """The edits of a pending job and its cluster that may help it, without running gangs and new nodes.
 
-    Parameters
-    ----------
-    case : EditedSession
-        The session without edits.
-    others : int
-        Pending jobs at most that may be withdrawn; those of the job's queue come first.
-
-    Returns
-    -------
-    list of Family
-        In the order of `CLASSES`, then as listed in `_FAMILIES`.
+    `others`: pending jobs at most that may be withdrawn; those of the job's queue come first. The result is in the
+    order of `CLASSES`, then as listed in `_FAMILIES`.
     """
     return [family for make in _FAMILIES for family in make(case)] + _withdrawals(case, others)
 

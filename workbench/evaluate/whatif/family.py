@@ -114,12 +114,7 @@ class OfNodes(Family):
 class OfQueue(Family):
     """Amounts of one field of a queue, raised up to what all jobs of the queue ask for.
 
-    Attributes
-    ----------
-    edit : QueueAmounts
-        The largest change.
-    steps : mapping of str to int
-        Smallest useful step of each resource in base units: the request of one pod.
+    `edit`: the largest change. `steps`: smallest useful step of each resource in base units: the request of one pod.
     """
 
     edit: QueueAmounts

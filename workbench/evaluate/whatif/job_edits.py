@@ -26,13 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class JobEdit(Edit):
-    """An edit of the pending job.
-
-    Attributes
-    ----------
-    job : str
-        ``namespace/name``.
-    """
+    """An edit of the pending job. `job`: ``namespace/name``."""
 
     job: str
 
@@ -65,12 +59,8 @@ class JobEdit(Edit):
 class AllowTier(JobEdit):
     """Let the job, and its sub-groups and Jobs with a lower limit, use HyperNodes up to a tier.
 
-    Attributes
-    ----------
-    old : int, str or None
-        The present limit: highestTierAllowed, a tier name, or None where the constraint names no tier.
-    tier : int
-        The new highestTierAllowed.
+    `old`: the present limit: highestTierAllowed, a tier name, or None where the constraint names no tier. `tier`: the
+    new highestTierAllowed.
     """
 
     old: int | str | None
@@ -167,10 +157,7 @@ def requirement_text(requirement: Requirement) -> str:
 class ChangeSelector(JobEdit):
     """Drop one entry of nodeSelector, or give it another value, in every role that has it.
 
-    Attributes
-    ----------
-    new : Requirement or None
-        None: the entry is dropped.
+    `new`, if None: the entry is dropped.
     """
 
     requirement: Requirement
@@ -209,13 +196,7 @@ def _requirement_dict(requirement: Requirement) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DropAffinity(JobEdit):
-    """Drop the required node affinity of every role.
-
-    Attributes
-    ----------
-    terms : tuple of tuple of Requirement
-        The terms of the first role that has some.
-    """
+    """Drop the required node affinity of every role. `terms`: the terms of the first role that has some."""
 
     terms: tuple[tuple[Requirement, ...], ...]
 
@@ -245,13 +226,7 @@ class DropAffinity(JobEdit):
 
 @dataclass(frozen=True)
 class DropDependency(JobEdit):
-    """Create the pods of a role at once instead of after those of other roles (dependsOn).
-
-    Attributes
-    ----------
-    names : tuple of str
-        Roles that it depends on.
-    """
+    """Create the pods of a role at once instead of after those of other roles (dependsOn)."""
 
     role: str
     names: tuple[str, ...]
@@ -287,10 +262,7 @@ class DropDependency(JobEdit):
 class RaisePriority(JobEdit):
     """Put the job before the other jobs of its session by a higher priority.
 
-    Attributes
-    ----------
-    old, new : int
-        Priority before and after.
+    `old`, `new`: priority before and after.
     """
 
     old: int

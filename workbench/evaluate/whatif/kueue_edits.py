@@ -24,12 +24,8 @@ __all__ = ["AskLevel", "AskSlices", "level_edits", "slice_edits"]
 class AskLevel(JobEdit):
     """Let all roles that require, or prefer, one level require or prefer another.
 
-    Attributes
-    ----------
-    level, required : str, bool
-        The level that is named now, and whether it is required.
-    new_level, new_required : str, bool
-        The level to name, and whether it is required then.
+    `level`, `required`: the level that is named now, and whether it is required. `new_level`, `new_required`: the level
+    to name, and whether it is required then.
     """
 
     level: str
@@ -98,10 +94,7 @@ def level_edits(case: EditedSession) -> Iterator[tuple[AskLevel, ...]]:
 class AskSlices(JobEdit):
     """Let all roles that ask for the same slices ask for slices of another size, or in domains of another level.
 
-    Attributes
-    ----------
-    old, new : tuple of SliceLayer
-        The layers before and after, outermost first; only the outermost differs.
+    `old`, `new`: the layers before and after, outermost first; only the outermost differs.
     """
 
     old: tuple[SliceLayer, ...]

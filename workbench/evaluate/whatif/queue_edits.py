@@ -112,13 +112,7 @@ class QueueWeight(Edit):
 
 @dataclass(frozen=True)
 class Withdraw(Edit):
-    """Withdraw another pending job from the session.
-
-    Attributes
-    ----------
-    job : str
-        ``namespace/name`` of the other job.
-    """
+    """Withdraw another pending job from the session. `job`: ``namespace/name`` of the other job."""
 
     job: str
 

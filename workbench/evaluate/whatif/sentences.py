@@ -44,8 +44,6 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
 
     Parameters
     ----------
-    edits : sequence of Edit
-    others : sequence of Effect
     rest : {"none", "placed", "pending"}
         The other jobs of the session after the fix: there are none, all are placed, or some wait.
     """

@@ -50,12 +50,8 @@ def minimum_of(gang: Gang) -> int:
 class LowerMinimum(JobEdit):
     """Let the job start with fewer pods, or a HyperJob with fewer Jobs (a lower minAvailable).
 
-    Attributes
-    ----------
-    old, new : int
-        Minimum before and after, counting what runs already.
-    name : str
-        What the minimum is called in the job's object.
+    `old`, `new`: minimum before and after, counting what runs already. `name`: what the minimum is called in the job's
+    object.
     """
 
     old: int

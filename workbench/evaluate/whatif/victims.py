@@ -23,6 +23,9 @@ class Victims:
     Only a trial by the policy tells which of them helps. The room is an upper bound: it is counted for a pod that asks
     for the smallest amount of each resource among the roles.
 
+    `edits`: one for each gang, and for each pod of no gang. First those whose end leaves a HyperNode that the job may
+    use with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
+
     Parameters
     ----------
     case : EditedSession
@@ -30,12 +33,6 @@ class Victims:
     most : int
         Gangs at most whose end promises no room in a HyperNode that the job may use: a policy may not follow the
         job's constraint, and the end of a gang of the job's queue frees quota. Those of the queue come first.
-
-    Attributes
-    ----------
-    edits : tuple of Finish
-        One for each gang, and for each pod of no gang. First those whose end leaves a HyperNode that the job may use
-        with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
     """
 
     def __init__(self, case: EditedSession, most: int) -> None:
@@ -54,10 +51,7 @@ class Victims:
     def sets(self, most: int) -> list[tuple[Finish, ...]]:
         """Sets of two or more victims that together empty enough of one HyperNode, the smallest sets first.
 
-        Parameters
-        ----------
-        most : int
-            Number of sets at most; ties by the pods that end, then by name.
+        `most`: number of sets at most; ties by the pods that end, then by name.
         """
         found: set[tuple[Finish, ...]] = set()
         gains_of = {edit: self._gain.in_domains(self._pods[edit]) for edit in self.edits}

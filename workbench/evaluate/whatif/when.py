@@ -67,10 +67,7 @@ class EarliestStart:
 class RunTimes:
     """How long gangs run: by annotations of their pods, otherwise one number for all.
 
-    Attributes
-    ----------
-    default_s : float, optional
-        Seconds that a gang runs, or still runs, whose pods have no annotation; None: it has no known end.
+    `default_s`: seconds that a gang runs, or still runs, whose pods have no annotation; None: it has no known end.
     """
 
     default_s: float | None = None

@@ -95,15 +95,8 @@ class AdmissionServer:
     def review(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The response to the request of an AdmissionReview.
 
-        Parameters
-        ----------
-        request : mapping
-            Its uid, operation, object and oldObject.
-
-        Returns
-        -------
-        dict
-            Whether the object is allowed, a JSON patch that fills in defaults, warnings, or the reason of the refusal.
+        `request`: its uid, operation, object and oldObject. Returns whether the object is allowed, a JSON patch that
+        fills in defaults, warnings, or the reason of the refusal.
         """
         answer: dict[str, Any] = {"uid": request.get("uid"), "allowed": True}
         data, before = request.get("object"), request.get("oldObject")
@@ -181,6 +174,8 @@ def webhook_configurations(
 ) -> list[dict[str, Any]]:
     """The objects by which an API server asks an `AdmissionServer`.
 
+    Returns A MutatingWebhookConfiguration: one call both refuses and fills in defaults.
+
     Parameters
     ----------
     client : mapping
@@ -190,12 +185,7 @@ def webhook_configurations(
     schedulers : collection of str
         Pods with one of these values of schedulerName are sent there; other pods are created without it.
     name : str
-        Of the objects.
-
-    Returns
-    -------
-    list of dict
-        A MutatingWebhookConfiguration: one call both refuses and fills in defaults.
+        Name of the objects.
     """
     config = {**client, "caBundle": base64.b64encode(ca).decode()}
     common = {

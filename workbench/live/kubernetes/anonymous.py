@@ -95,12 +95,7 @@ _StandIn = Callable[[str, str], str]
 class Anonymous(NamedTuple):
     """Objects without the names that somebody chose, and the stand-ins.
 
-    Attributes
-    ----------
-    objects : tuple of bytes
-        One line of JSON for each object, in the order given.
-    names : Pseudonyms
-        For other texts about the same cluster.
+    `objects`: one line of JSON for each object, in the order given. `names`: for other texts about the same cluster.
     """
 
     objects: tuple[bytes, ...]
@@ -110,10 +105,7 @@ class Anonymous(NamedTuple):
 def anonymized(objects: Iterable[bytes]) -> Anonymous:
     """Replace names, keys and values that somebody chose, the same by the same everywhere.
 
-    Parameters
-    ----------
-    objects : iterable of bytes
-        JSON objects of a snapshot.
+    `objects`: JSON objects of a snapshot.
 
     Returns
     -------
@@ -221,12 +213,7 @@ def _parsed_yaml(text: str) -> Any:
 class _Hiding:
     """Writes values anew with stand-ins.
 
-    Parameters
-    ----------
-    stand_in : callable
-        Gives the stand-in for a name of a class.
-    in_text : callable
-        Replaces the names within a text.
+    `stand_in`: gives the stand-in for a name of a class. `in_text`: replaces the names within a text.
     """
 
     def __init__(self, stand_in: _StandIn, in_text: Callable[[str], str]) -> None:

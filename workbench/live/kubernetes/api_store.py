@@ -31,7 +31,6 @@ class ApiStore(Mirror):
 
     Parameters
     ----------
-    connection : Writer
     kinds : sequence of str
         Kinds that are mirrored and watched. Secrets must not be among them: they are read by name only.
     keep : callable, optional
@@ -135,8 +134,6 @@ class ApiStore(Mirror):
 
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str

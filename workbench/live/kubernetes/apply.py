@@ -39,14 +39,7 @@ _QUEUES: Sequence[Object] = [
 def apply_kinds(connection: Writer) -> None:
     """Define the kinds of Volcano that the cluster lacks, and its queues; what is there stays as it is.
 
-    Parameters
-    ----------
-    connection : Writer
-
-    Raises
-    ------
-    ClusterError
-        The API server refuses, or does not serve a kind within a minute.
+    Raises ClusterError: the API server refuses, or does not serve a kind within a minute.
     """
     crds = [crd_of(kind) for kind in SCHEMA_KINDS]
     for crd in crds:
@@ -62,9 +55,10 @@ def apply_kinds(connection: Writer) -> None:
 def apply(connection: Writer, objects: Iterable[Object], progress: Callable[[int], object] | None = None) -> list[Ref]:
     """Create objects, or change those that exist to what is given; namespaces are made where they are missing.
 
+    Raises ClusterError: an object is refused; those before it stay.
+
     Parameters
     ----------
-    connection : Writer
     objects : iterable of mapping
         Manifests. Their uid, resourceVersion and status are left out, except the status of a Node, which no kubelet
         would write.
@@ -75,11 +69,6 @@ def apply(connection: Writer, objects: Iterable[Object], progress: Callable[[int
     -------
     list of Ref
         Identities in the order in which the objects were written.
-
-    Raises
-    ------
-    ClusterError
-        An object is refused; those before it stay.
     """
     ordered = sorted(objects, key=_rank)
     keys = [key_of(one) for one in ordered]

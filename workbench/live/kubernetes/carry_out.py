@@ -19,15 +19,11 @@ __all__ = ["carry_out", "objects_of"]
 def objects_of(connection: Connection, kind: str) -> list[dict[str, Any]]:
     """All Nodes or HyperNodes of a cluster as manifests; an empty list where the cluster does not have the kind.
 
+    Raises ClusterError: as for `Connection.get`.
+
     Parameters
     ----------
-    connection : Connection
     kind : {"Node", "HyperNode"}
-
-    Raises
-    ------
-    ClusterError
-        As for `Connection.get`.
     """
     resource = next(one for one in LISTS if one.kind == kind)
     head = {"apiVersion": resource.api_version, "kind": kind}
@@ -43,25 +39,16 @@ def carry_out(
 ) -> tuple[int, list[str]]:
     """Write the changes of a plan to a cluster; what the cluster refuses is left as it is.
 
+    Returns number of changes that the API server took, and one line for each that it refused. Raises ClusterError: no
+    answer that can be used; changes before it stay.
+
     Parameters
     ----------
-    writer : Writer
-    plan : ReconcilePlan
     manifests : dict of str to dict
         HyperNodes of the cluster by name, with the resourceVersion that they were read at; one that was changed since
         is refused.
     dry_run : bool
         Let the API server check every change (``dryRun=All``) and store none.
-
-    Returns
-    -------
-    int, list of str
-        Number of changes that the API server took, and one line for each that it refused.
-
-    Raises
-    ------
-    ClusterError
-        No answer that can be used; changes before it stay.
     """
     query = {"dryRun": "All"} if dry_run else {}
     after = {one["metadata"]["name"]: one for one in plan.apply(manifests)}

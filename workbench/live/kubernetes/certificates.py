@@ -23,17 +23,8 @@ _DAYS = 365
 def own_certificate(names: Sequence[str], folder: Path) -> tuple[Path, Path]:
     """Make a certificate that is its own authority, valid for a year.
 
-    Parameters
-    ----------
-    names : sequence of str
-        DNS names and addresses of the server.
-    folder : Path
-        Receives ``tls.crt`` and ``tls.key``, the key readable by its owner only.
-
-    Returns
-    -------
-    Path, Path
-        The certificate and the key, as PEM.
+    `names`: DNS names and addresses of the server. `folder`: receives ``tls.crt`` and ``tls.key``, the key readable by
+    its owner only. Returns the certificate and the key, as PEM.
     """
 
     key = ec.generate_private_key(ec.SECP256R1())

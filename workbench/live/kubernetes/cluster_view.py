@@ -50,11 +50,7 @@ class _Observer(Scheduler):
 class ClusterView:
     """A cluster whose objects somebody else keeps current.
 
-    Parameters
-    ----------
-    store : ReadStore
-    policy : str or Policy
-        Answers what would happen to pending jobs (`what_if`).
+    `policy`: answers what would happen to pending jobs (`what_if`).
     """
 
     def __init__(self, store: ReadStore, policy: str | Policy = "volcano") -> None:
@@ -111,10 +107,7 @@ class ClusterView:
         Other systems' are JobSets and their like, groups of kube-scheduler, and Workloads of Kueue without one of these
         (`workbench.control.owner_rows.owner_rows`).
 
-        Parameters
-        ----------
-        ask_policy : bool
-            Whether jobs that wait without a reason of their scheduler get that of the view's policy.
+        `ask_policy`: whether jobs that wait without a reason of their scheduler get that of the view's policy.
         """
         topology = self.snapshot.topology
         rows = [*job_rows(self._store, topology), *owner_rows(self._store, topology, self._observer.pods_of)]
@@ -130,13 +123,7 @@ class ClusterView:
         return pod_rows(self._store)
 
     def what_if(self, policy: str | Policy | None = None) -> list[Decision]:
-        """What a policy would do with the jobs that wait at this moment.
-
-        Parameters
-        ----------
-        policy : str or Policy, optional
-            None: that of this view.
-        """
+        """What a policy would do with the jobs that wait at this moment. `policy`, if None: that of this view."""
         chosen = self.policy if policy is None else as_policy(policy)
         snapshot, gangs = self._observer.observed()
         return chosen.schedule(gangs, snapshot) if gangs else []

@@ -49,7 +49,6 @@ class MadeCluster:
 
     Attributes
     ----------
-    name : str
     engine : {"kind", "control-plane"}
     folder : str
         Its kubeconfig, logs and, for a control plane, its data.
@@ -89,6 +88,9 @@ def cluster_up(
 ) -> MadeCluster:
     """Make a cluster with fake nodes.
 
+    Raises InputError: the name is none, or taken; Volcano on a bare control plane. Raises ClusterError: a program is
+    missing or fails; nothing is left behind.
+
     Parameters
     ----------
     name : str
@@ -103,17 +105,6 @@ def cluster_up(
         Arguments of the process that acts for the nodes' kubelets.
     step : callable, optional
         Called with a line of text before each step.
-
-    Returns
-    -------
-    MadeCluster
-
-    Raises
-    ------
-    InputError
-        The name is none, or taken; Volcano on a bare control plane.
-    ClusterError
-        A program is missing or fails; nothing is left behind.
     """
     if not _NAME.fullmatch(name):
         raise InputError("not a name", source="--name", got=repr(name), expected="lower case letters, digits and -")
@@ -157,16 +148,7 @@ def cluster_up(
 def cluster_down(name: str) -> None:
     """End a cluster that `cluster_up` made, and delete its files.
 
-    Parameters
-    ----------
-    name : str
-
-    Raises
-    ------
-    UnknownNameError
-        No cluster of that name was made here.
-    ClusterError
-        kind fails.
+    Raises UnknownNameError: no cluster of that name was made here; ClusterError: kind fails.
     """
     _stop(made_cluster(name))
 

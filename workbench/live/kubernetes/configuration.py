@@ -144,15 +144,7 @@ def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None,
 def contexts(kubeconfig: str | Path | None = None) -> tuple[list[str], str]:
     """The names of all contexts of a kubeconfig, sorted, and that of the current one; no program is run.
 
-    Parameters
-    ----------
-    kubeconfig : path, optional
-        As for `cluster_of`.
-
-    Raises
-    ------
-    ClusterError
-        No kubeconfig, or one that cannot be read.
+    `kubeconfig`: as for `cluster_of`. Raises ClusterError: no kubeconfig, or one that cannot be read.
     """
     with optional("live"):
         from kubernetes.config import kube_config

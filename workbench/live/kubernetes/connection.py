@@ -140,17 +140,8 @@ class Connection:
     def get(self, path: str, **query: str) -> Any:
         """The parsed JSON at a path of the API server.
 
-        Parameters
-        ----------
-        path : str
-            Absolute: ``/api/v1/nodes``.
-        **query : str
-
-        Raises
-        ------
-        ClusterError
-            No answer within the time limit, or none that can be used; the text has one line and no credentials.
-            `Forbidden`, `NoSuchApi` and `Expired` are told apart.
+        `path`: absolute: ``/api/v1/nodes``. Raises ClusterError: no answer within the time limit, or none that can be
+        used; the text has one line and no credentials. `Forbidden`, `NoSuchApi` and `Expired` are told apart.
         """
         return self._asked("GET", path, query, None)
 
@@ -161,17 +152,8 @@ class Connection:
     def review(self, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
         """Ask what this user may do.
 
-        Parameters
-        ----------
-        kind : str
-            ``SelfSubjectAccessReview`` or ``SelfSubjectRulesReview``.
-        spec : dict
-            The review's spec.
-
-        Returns
-        -------
-        dict
-            The review's status.
+        `kind`: ``SelfSubjectAccessReview`` or ``SelfSubjectRulesReview``. `spec`: the review's spec. Returns the
+        review's status.
         """
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
@@ -182,6 +164,8 @@ class Connection:
         self, path: str, silence_s: float, opened: Callable[[], object] = lambda: None, **query: str
     ) -> Iterator[Any]:
         """The parsed JSON of each line of an answer that goes on, as that of a watch.
+
+        Raises ClusterError: as for `get`; also when the connection breaks between two lines.
 
         Parameters
         ----------
@@ -195,11 +179,6 @@ class Connection:
         Yields
         ------
         any
-
-        Raises
-        ------
-        ClusterError
-            As for `get`; also when the connection breaks between two lines.
         """
         request = self._request("GET", path, query, None)
         request.extensions["timeout"] = httpx.Timeout(silence_s, connect=_CONNECT_S).as_dict()

@@ -60,17 +60,9 @@ class ControlPlaneProcesses:
 def start_control_plane(folder: Path, users: Mapping[str, str]) -> ControlPlaneProcesses:
     """Start etcd and kube-apiserver in sessions of their own, and wait until the API server is ready.
 
-    Parameters
-    ----------
-    folder : Path
-        Receives the data, the certificates, the tokens (readable by their owner only) and the logs of both programs.
-    users : mapping of str to str
-        Group of each user by name; ``system:masters`` may do everything, others what RBAC gives to them.
-
-    Raises
-    ------
-    ClusterError
-        The programs are not installed, or one of them ends; nothing is left running.
+    `folder`: receives the data, the certificates, the tokens (readable by their owner only) and the logs of both
+    programs. `users`: group of each user by name; ``system:masters`` may do everything, others what RBAC gives to them.
+    Raises ClusterError: the programs are not installed, or one of them ends; nothing is left running.
     """
     where = programs()
     if where is None:

@@ -35,10 +35,7 @@ def discovery_asks(*, plain_http: bool = False) -> dict[str, Ask]:
     InputError. User name and password come from the Secret that the source's ``credentials.secretRef`` names: UFM needs
     them, for RoCE they may be missing. ``config.insecureSkipVerify`` is as in Volcano.
 
-    Parameters
-    ----------
-    plain_http : bool
-        Whether a user name and a password may be sent over http to another machine; upstream does that.
+    `plain_http`: whether a user name and a password may be sent over http to another machine; upstream does that.
     """
     return {"ufm": partial(_ask_ufm, plain_http), "roce": partial(_ask_roce, plain_http)}
 

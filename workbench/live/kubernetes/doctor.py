@@ -45,13 +45,8 @@ class State(StrEnum):
 class Check:
     """One thing that was looked at.
 
-    Attributes
-    ----------
-    subject : str
-        ``version``, ``rights``, ``kinds``, ``HyperNodes`` or ``scheduler``.
-    state : State
-    text : str
-        What was found and, of a problem, what to do.
+    `subject`: ``version``, ``rights``, ``kinds``, ``HyperNodes`` or ``scheduler``. `text`: what was found and, of a
+    problem, what to do.
     """
 
     subject: str
@@ -71,6 +66,8 @@ def examine_cluster(
 ) -> list[Check]:
     """Look for what may keep a cluster from being read, or its jobs from being placed as intended.
 
+    Raises ClusterError: no connection, or credentials that are not accepted.
+
     Parameters
     ----------
     context, kubeconfig, timeout_s, announce
@@ -80,11 +77,6 @@ def examine_cluster(
     -------
     list of Check
         As `examine` finds them.
-
-    Raises
-    ------
-    ClusterError
-        No connection, or credentials that are not accepted.
     """
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
     if announce is not None:
@@ -96,19 +88,8 @@ def examine_cluster(
 def examine(connection: Connection) -> list[Check]:
     """Look at the version, this user's rights, the kinds, the HyperNodes and the scheduler's configuration.
 
-    Parameters
-    ----------
-    connection : Connection
-
-    Returns
-    -------
-    list of Check
-        By subject, in this order; a part that cannot be looked at is a problem with the reason.
-
-    Raises
-    ------
-    ClusterError
-        No connection, or credentials that are not accepted.
+    The result is by subject, in this order; a part that cannot be looked at is a problem with the reason. Raises
+    ClusterError: no connection, or credentials that are not accepted.
     """
     version = mapping(connection.get("/version"))
     checks = [Check("version", State.ok, f"Kubernetes {version.get('gitVersion', 'of an unknown version')}")]

@@ -31,7 +31,6 @@ class FakeNodes(Loop):
 
     Parameters
     ----------
-    connection : Writer
     behaviour : Behaviour, optional
         How long pods take to start and to run; None: they start at once and run until they are deleted.
     bare : bool

@@ -80,6 +80,9 @@ class Lease:
     def hold(self, connection: Writer, work: _Work, tell: Callable[[str], object] = lambda _: None) -> None:
         """Wait for the Lease, do the work while holding it, and release it.
 
+        Raises ClusterError: the Lease was lost, because the API server did not answer in time or another process took
+        it.
+
         Parameters
         ----------
         connection : Writer
@@ -88,11 +91,6 @@ class Lease:
             Started once the Lease is held; stopped when it is lost.
         tell : callable, optional
             Called with a line of text when this process waits and when it begins.
-
-        Raises
-        ------
-        ClusterError
-            The Lease was lost, because the API server did not answer in time or another process took it.
         """
         told = ""
         while not work.stopped.is_set():

@@ -33,9 +33,10 @@ def listed(
 ) -> tuple[list[T], str]:
     """All objects below a path.
 
+    Raises ClusterError: as for `Connection.get`.
+
     Parameters
     ----------
-    connection : Connection
     path : str
         ``/api/v1/pods``.
     keep : callable
@@ -49,11 +50,6 @@ def listed(
     -------
     list, str
         What `keep` returned, and the resourceVersion of the list.
-
-    Raises
-    ------
-    ClusterError
-        As for `Connection.get`.
     """
     for attempt in itertools.count(1):
         found: list[T] = []

@@ -69,10 +69,7 @@ class Loop:
     def start(self) -> None:
         """Read the cluster, and start the controllers on what is there.
 
-        Raises
-        ------
-        ClusterError
-            The API server does not answer.
+        Raises ClusterError: the API server does not answer.
         """
         self.store.start()
         self.manager = Manager(self.store, self.clock, self._stages(), failed=self._failed)

@@ -26,16 +26,7 @@ def host_and_port(text: str, option: str = "--metrics") -> tuple[str, int]:
 def serve_metrics(operator: Operator, host: str, port: int) -> None:
     """Serve the metrics of an operator at ``http://HOST:PORT/metrics`` as long as this process lives.
 
-    Parameters
-    ----------
-    operator : Operator
-    host : str
-    port : int
-
-    Raises
-    ------
-    ClusterError
-        The address cannot be used.
+    Raises ClusterError: the address cannot be used.
     """
     with optional("live"):
         from prometheus_client import CollectorRegistry, start_http_server

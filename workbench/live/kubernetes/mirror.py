@@ -65,7 +65,6 @@ class Mirror:
 
     Parameters
     ----------
-    connection : Connection
     kinds : sequence of str
         Kinds as in `workbench.control.kinds.Ref.kind`; listed in this order before `start` returns.
     keep : callable, optional
@@ -177,13 +176,7 @@ class Mirror:
     # -----------------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """List every kind, and begin to watch it.
-
-        Raises
-        ------
-        ClusterError
-            The API server does not answer.
-        """
+        """List every kind, and begin to watch it. Raises ClusterError: the API server does not answer."""
         for kind in self.kinds:
             self._position[kind] = self._list_once(kind)
         self.watch(self.version)
@@ -393,19 +386,14 @@ class Mirror:
     def bound(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object | None:
         """Take note that a pod was bound.
 
+        Returns the pod as kept; None if the mirror does not know it.
+
         Parameters
         ----------
-        key : Ref
-            The pod.
         node : str
             Name of its node.
         annotations : mapping of str to str
             Those written with the binding.
-
-        Returns
-        -------
-        mapping, optional
-            The pod as kept; None if the mirror does not know it.
         """
         known = self._table.get(key)
         if known is None:

@@ -56,7 +56,6 @@ class Operator(Loop):
 
     Parameters
     ----------
-    connection : Writer
     policy : str or Policy
         Decides where pods go: a name as ``workbench policies`` lists them, or a policy. One that is named after Volcano
         and was given no configuration follows that of the cluster's Volcano

@@ -63,7 +63,6 @@ def operator_manifests(
 
     Parameters
     ----------
-    namespace : str
     image : str
         With this package and its command ``workbench``; the Dockerfile of the repository makes one.
     arguments : sequence of str

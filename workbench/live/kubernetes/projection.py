@@ -40,18 +40,9 @@ _NODE_STATUS = ("allocatable", "capacity", "addresses")
 def projected(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """The part of an object that a snapshot keeps.
 
-    Parameters
-    ----------
-    kind : str
-        ``Pod``, ``Node`` and so on; the items of a list may not say it.
-    item : mapping
-        The object as the API server gives it.
-
-    Returns
-    -------
-    dict
-        Without managed fields, last applied configurations, and of containers everything but names, resources, ports
-        and restart policies: environment, commands and mounted files stay in the cluster.
+    `kind`: ``Pod``, ``Node`` and so on; the items of a list may not say it. `item`: the object as the API server gives
+    it. The result is without managed fields, last applied configurations, and of containers everything but names,
+    resources, ports and restart policies: environment, commands and mounted files stay in the cluster.
     """
     if kind == "Event":
         kept = {**_some(item, _EVENT), "involvedObject": _some(item.get("involvedObject"), _ABOUT)}

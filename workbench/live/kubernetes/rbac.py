@@ -17,10 +17,8 @@ _RBAC = "rbac.authorization.k8s.io"
 def reader_role(subject: str) -> list[dict[str, Any]]:
     """Manifests that let somebody read what `workbench.live.take_snapshot` reads, and nothing else.
 
-    Parameters
-    ----------
-    subject : str
-        ``user:NAME``, ``group:NAME`` or ``serviceaccount:NAMESPACE/NAME``.
+    `subject`: ``user:NAME``, ``group:NAME`` or ``serviceaccount:NAMESPACE/NAME``. Raises InputError: `subject` has
+    another form.
 
     Returns
     -------
@@ -28,11 +26,6 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
         A ClusterRole and its binding, and for each namespace with ConfigMaps that are read by name a Role and its
         binding. None grants access to Secrets. The right to list the ConfigMaps of ``kube-system``, which a cluster
         with Ascend NPUs needs besides (`workbench.live.kubernetes.resources.DEVICE_INFOS`), is not among them.
-
-    Raises
-    ------
-    InputError
-        `subject` has another form.
     """
     bound, lists = [_subject(subject)], (*LISTS, EVENTS, *OPTIONAL)
     rules = [

@@ -15,13 +15,7 @@ _READ = frozenset((one.group, one.version) for kind in (*LISTS, *OPTIONAL) for o
 
 
 class Served:
-    """The API groups of a cluster with their versions.
-
-    Parameters
-    ----------
-    connection : Connection
-        Asked once, when the groups are first needed.
-    """
+    """The API groups of a cluster with their versions. `connection`: asked once, when the groups are first needed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

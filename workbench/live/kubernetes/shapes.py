@@ -65,7 +65,6 @@ def checked_item(data: Any, what: str, *, named: bool = True) -> Object:
     Parameters
     ----------
     data : any
-    what : str
     named : bool
         Whether the object must have a name.
     """

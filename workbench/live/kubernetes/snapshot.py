@@ -176,6 +176,8 @@ def take_snapshot(
 ) -> LiveSnapshot:
     """Read a live cluster. Nothing is written to it, and no Secret is read.
 
+    Raises ClusterError: no connection, wrong credentials, or no right to read nodes and pods.
+
     Parameters
     ----------
     context : str, optional
@@ -190,11 +192,6 @@ def take_snapshot(
         Called with the `Cluster` (context, server, user) before the first request.
     progress : callable, optional
         Called after each page as ``progress(read, in_all, plural)``.
-
-    Raises
-    ------
-    ClusterError
-        No connection, wrong credentials, or no right to read nodes and pods.
     """
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
     if announce is not None:
@@ -209,15 +206,7 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
 
     The ConfigMaps of ``kube-system`` are listed if a node has NPUs, to find those that tell which are faulty.
 
-    Parameters
-    ----------
-    connection : Connection
-    progress : callable, optional
-
-    Raises
-    ------
-    ClusterError
-        As for `take_snapshot`.
+    Raises ClusterError: as for `take_snapshot`.
     """
     reading = _Reading(connection, progress)
     for resource in (*LISTS[:-2], *OPTIONAL, *LISTS[-2:], EVENTS):

@@ -22,6 +22,8 @@ class TlsServer(BoundedServer):
     once. Connections that are open keep theirs. While the files do not fit each other, as between two writes, the last
     certificate that could be read is used.
 
+    Raises OSError: the port is taken, or the files cannot be read.
+
     Parameters
     ----------
     address : tuple of (str, int)
@@ -29,11 +31,6 @@ class TlsServer(BoundedServer):
     handler : type of BoundedHandler
     certificate, key : Path
         PEM files.
-
-    Raises
-    ------
-    OSError
-        The port is taken, or the files cannot be read.
     """
 
     def __init__(self, address: tuple[str, int], handler: type[BoundedHandler], certificate: Path, key: Path) -> None:

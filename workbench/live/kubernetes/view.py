@@ -27,6 +27,8 @@ _KINDS = ("PriorityClass", "Queue", "HyperNode", "Node", "Device", "HyperJob", "
 class LiveView(ClusterView):
     """A live cluster, followed by watches. Secrets are not read, and of containers only names and resources are kept.
 
+    Raises ClusterError: the cluster cannot be read.
+
     Parameters
     ----------
     context : str, optional
@@ -39,11 +41,6 @@ class LiveView(ClusterView):
         Limit in seconds for each request.
     announce : callable, optional
         Called with the `Cluster` (context, server, user) before the first request.
-
-    Raises
-    ------
-    ClusterError
-        The cluster cannot be read.
 
     Examples
     --------
@@ -108,15 +105,7 @@ class LiveView(ClusterView):
     def update(self, timeout_s: float = 0.0) -> bool:
         """Take over what changed.
 
-        Parameters
-        ----------
-        timeout_s : float
-            Seconds to wait for a change if there is none yet.
-
-        Returns
-        -------
-        bool
-            Whether anything changed.
+        `timeout_s`: seconds to wait for a change if there is none yet. Returns whether anything changed.
         """
         if timeout_s > 0:
             self._mirror.wait(timeout_s)

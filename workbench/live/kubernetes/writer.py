@@ -34,6 +34,9 @@ class Writer(Connection):
     def write(self, method: str, path: str, body: Any, content_type: str = "application/json", **query: str) -> Any:
         """Send one change, and return the parsed answer.
 
+        Raises StoreError: the API server or an admission webhook refuses the change. Raises ClusterError: no answer
+        that can be used; whether the change took effect is unknown. `Forbidden` is told apart.
+
         Parameters
         ----------
         method : {"POST", "PUT", "PATCH", "DELETE"}
@@ -44,13 +47,6 @@ class Writer(Connection):
         content_type : str
             That of the body; a PATCH says by it which kind of patch it is.
         **query : str
-
-        Raises
-        ------
-        StoreError
-            The API server or an admission webhook refuses the change.
-        ClusterError
-            No answer that can be used; whether the change took effect is unknown. `Forbidden` is told apart.
         """
         request = self._request(method, path, query, orjson.dumps(body), content_type)
         answer = self._answered(request)

@@ -43,14 +43,7 @@ _LEADS = {
 class AnnotatedPods:
     """Pods of one template, which become one pod set of a workload.
 
-    Attributes
-    ----------
-    annotations : mapping of str to str
-        Annotations of the template.
-    count : int, optional
-        Number of pods; None: unknown, and sizes are not compared with it.
-    path : str
-        Path of the template's metadata.
+    `count`: number of pods; None: unknown, and sizes are not compared with it. `path`: path of the template's metadata.
     """
 
     name: str

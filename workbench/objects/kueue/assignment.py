@@ -26,12 +26,7 @@ def read_assignment(data: Mapping[str, Any], path: str) -> TopologyAssignment:
 
     Raises InputError: a field of the wrong type, or lists of other lengths than the levels or the number of domains.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed field.
-    path : str
-        Its path, for error messages.
+    `data`: the parsed field. `path`: its path, for error messages.
     """
     levels = get_text_list(data, "levels", path)
     domains: list[tuple[tuple[str, ...], int]] = []

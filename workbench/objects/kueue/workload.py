@@ -37,7 +37,7 @@ class KueueWorkload(GangRequest, ClusterPart):
     Attributes
     ----------
     templates : tuple of PodTemplate
-        Of the pod sets, in their order.
+        Templates of the pod sets, in their order.
     queued : QueuedWorkload
         The workload as Kueue's scheduler sees it; its ClusterQueue is empty, but for one that holds quota.
     active : bool

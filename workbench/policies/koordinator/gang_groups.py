@@ -36,17 +36,14 @@ def schedule_groups(
     Groups come in `session_order` of their first gang, and so do the gangs of a group. A gang that runs already with
     its minimum needs no place.
 
+    The result is in the order of `gangs`.
+
     Parameters
     ----------
     place : callable
         Places the gang at a position of `gangs`.
     mark, undo : callable
         Return the present state, and go back to a state returned before.
-
-    Returns
-    -------
-    list of Decision
-        In the order of `gangs`.
     """
     order = session_order(gangs)
     if not any(gang.extra(KoordinatorWish).gang_groups for gang in gangs):

@@ -30,8 +30,6 @@ class TreeNode:
 
     Attributes
     ----------
-    name, layer : str
-        Name of the domain or node, and of its layer.
     parent : TreeNode, optional
         The tree node above; None for a root.
     children : list of TreeNode

@@ -27,12 +27,8 @@ PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
 def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
     """Decide what happens to a pod for which its group has a plan (a node and GPUs).
 
-    Parameters
-    ----------
-    bound : int
-        Pods of the group that are bound already.
-    planned_node_feasible : bool
-        The planned node is among those that passed the filters, and the planned GPUs are free and healthy.
+    `bound`: pods of the group that are bound already. `planned_node_feasible`: the planned node is among those that
+    passed the filters, and the planned GPUs are free and healthy.
 
     Returns
     -------
@@ -52,13 +48,7 @@ def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PlanCache:
-    """The live plans (nodes and GPUs for the pods of a GPU group) of all groups.
-
-    Attributes
-    ----------
-    plans : tuple of GpuPlan
-        At most one per group.
-    """
+    """The live plans (nodes and GPUs for the pods of a GPU group) of all groups. `plans`: at most one per group."""
 
     plans: tuple[GpuPlan, ...] = ()
 

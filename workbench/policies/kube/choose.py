@@ -29,7 +29,6 @@ def walk(nodes: KubeNodes, arrived: Ints) -> Ints:
 
     Parameters
     ----------
-    nodes : KubeNodes
     arrived : ndarray of shape (n,), int32
         Indices of the nodes in the order in which the scheduler heard of them.
     """
@@ -63,7 +62,6 @@ def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
 
     Parameters
     ----------
-    nodes : KubeNodes
     candidates : ndarray of shape (k,), int32
         Indices of the nodes.
     name : str
@@ -75,12 +73,8 @@ def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
 def nodes_to_find(candidates: int, percentage: int) -> int:
     """Number of feasible nodes after which no more are sought.
 
-    Parameters
-    ----------
-    candidates : int
-        Nodes that may be looked at.
-    percentage : int
-        Share of them to look for; 0: a share that falls with their number, from 50 to 5 percent.
+    `candidates`: nodes that may be looked at. `percentage`: share of them to look for; 0: a share that falls with their
+    number, from 50 to 5 percent.
     """
     if candidates < _AT_LEAST:
         return candidates

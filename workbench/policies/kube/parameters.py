@@ -46,10 +46,7 @@ class KubeParameters:
 def settings_of(parameters: KubeParameters, owner: str) -> KubeSettings:
     """The settings that parameters mean; `owner` is the policy's name, for errors.
 
-    Raises
-    ------
-    InputError
-        No resource, or a curve that is none.
+    Raises InputError: no resource, or a curve that is none.
     """
     if not parameters.resources:
         raise InputError("no resource to score", source=owner, where="resources", expected="such as cpu=1,memory=1")

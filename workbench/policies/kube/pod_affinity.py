@@ -31,9 +31,6 @@ def filter_pod_affinity(cluster: KubeCluster, shape: PodShape, statuses: NodeSta
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
     statuses : NodeStatuses
         The nodes to ask about; receives the failures.
     """
@@ -81,10 +78,6 @@ def pod_affinity_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSet
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
     at : ndarray of shape (m,), int32
         Indices of the nodes.
     """

@@ -25,8 +25,6 @@ class PodShape(Value):
 
     Attributes
     ----------
-    namespace : str
-    labels : mapping of str to str
     requests : mapping of str to int
         Base units, overhead included (`workbench.model.resources`).
     assumed : mapping of str to int
@@ -35,12 +33,10 @@ class PodShape(Value):
         Node selector, required node affinity, tolerations.
     rules : PodRules
         As written.
-    terminating : bool
     owner : tuple of Requirement
         Selector of the ReplicaSet or StatefulSet that owns the pod; empty: none does.
     resolved : PodRules
         The rules with complete selectors.
-    kind : PodKind
     """
 
     namespace: str = ""

@@ -35,9 +35,6 @@ def filter_spread(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses)
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
     statuses : NodeStatuses
         The nodes to ask about; receives the failures.
     """
@@ -67,10 +64,6 @@ def spread_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
     at : ndarray of shape (m,), int32
         Indices of the nodes.
     """

@@ -36,7 +36,6 @@ def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
 
     Parameters
     ----------
-    leaves : Leaves
     chosen : ndarray of shape (m,), int64
         Leaves, in any order; one may stand more than once.
     count : ndarray of shape (n,), int64
@@ -53,7 +52,6 @@ def merge(leaves: Leaves, first: Assignment, second: Assignment) -> Assignment:
 
     Parameters
     ----------
-    leaves : Leaves
     first, second : Assignment
         All of their domains exist.
     """
@@ -105,7 +103,6 @@ def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment
 
     Parameters
     ----------
-    leaves : Leaves
     query : PlacementQuery
         The pod set's request as a whole.
     rest : Assignment

@@ -51,17 +51,14 @@ class Balance:
 def balanced_domains(domains: Domains, query: PlacementQuery) -> tuple[Domains, FitDomains] | None:
     """Spread a request evenly; None if no siblings allow it.
 
+    Raises DividesByZeroError: as upstream.
+
     Returns
     -------
     domains : Domains
         A copy, in which the chosen domains have the counts that they get.
     fit : FitDomains
         The chosen domains, each to be filled by itself.
-
-    Raises
-    ------
-    DividesByZeroError
-        As upstream.
     """
     best = best_balance(domains, query)
     if best is None:
@@ -146,7 +143,6 @@ def prune(domains: Domains, query: PlacementQuery, level: int, first: int, end: 
     ----------
     domains : Domains
         Counts are changed.
-    query : PlacementQuery
     level : int
         Level of the siblings.
     first, end : int
@@ -185,7 +181,6 @@ def spread(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, t
     ----------
     domains : Domains
         Counts of the domains that get something are set to that.
-    query : PlacementQuery
     level : int
     chosen : ndarray of shape (m,), int64
         Domains of that level to choose from.

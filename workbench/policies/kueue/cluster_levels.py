@@ -32,7 +32,6 @@ class ClusterLevels(Value):
 
     Attributes
     ----------
-    leaves : Leaves
     tiers : tuple of int
         Tier of each level but the last, widest first.
     domains : tuple of ndarray of int32

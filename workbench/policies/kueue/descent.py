@@ -25,8 +25,6 @@ def descend(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
     ----------
     domains : Domains
         Counts are changed.
-    query : PlacementQuery
-    fit : FitDomains
 
     Returns
     -------
@@ -49,8 +47,6 @@ def fill_jointly(domains: Domains, query: PlacementQuery, level: int, ordered: L
     ----------
     domains : Domains
         Counts are changed.
-    query : PlacementQuery
-    level : int
     ordered : ndarray of shape (m,), int64
         Domains of that level, in the order in which they are filled.
 
@@ -69,7 +65,6 @@ def fill_each(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs
     ----------
     domains : Domains
         Counts are changed.
-    query : PlacementQuery
     fit : FitDomains
         Domains whose counts are what they got.
 
@@ -115,7 +110,6 @@ def _distribute(
     ----------
     ordered : ndarray of int64
         Domains; their counts are set to what they get.
-    need, leaders : int
     size : int
         Pods of a unit of `need`.
 

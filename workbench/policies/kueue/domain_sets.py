@@ -24,12 +24,8 @@ Longs = npt.NDArray[np.int64]
 class Greedy:
     """Domains that hold a request if those with most room are taken first.
 
-    Attributes
-    ----------
-    count : int
-        Number of domains.
-    last_leader, last_plain : int
-        The last domain taken with a leader and the last one without; -1: none.
+    `count`: number of domains. `last_leader`, `last_plain`: the last domain taken with a leader and the last one
+    without; -1: none.
     """
 
     count: int
@@ -42,8 +38,6 @@ def greedy(domains: Domains, level: int, chosen: Longs, slices: int, leaders: in
 
     Parameters
     ----------
-    domains : Domains
-    level : int
     chosen : ndarray of shape (m,), int64
         Domains of that level to take from.
     slices, leaders : int
@@ -76,18 +70,14 @@ def smallest_set(
 ) -> list[int] | None:
     """Of all sets with as few domains as the greedy choice needs, the one that leaves least room; None: none holds it.
 
+    The result is in the order of `ordered`.
+
     Parameters
     ----------
-    domains : Domains
     level : int
     ordered : ndarray of int64
         Domains of that level; the order decides between equal sets.
     slices, leaders, slice_size : int
-
-    Returns
-    -------
-    list of int
-        In the order of `ordered`.
 
     Notes
     -----
@@ -208,7 +198,6 @@ def entropy_order(domains: Domains, level: int, chosen: Longs) -> Longs:
 
     Parameters
     ----------
-    domains : Domains
     level : int
     chosen : ndarray of shape (m,), int64
         Domains of that level.

@@ -26,7 +26,6 @@ def is_node_of_flavor(node: KueueNode, node_labels: Mapping[str, str], levels: S
 
     Parameters
     ----------
-    node : KueueNode
     node_labels : mapping of str to str
         Labels of the flavor, which the node must have with these values.
     levels : sequence of str
@@ -44,6 +43,8 @@ class FlavorSnapshot(TopologySnapshot):
     Nodes with equal values at all levels are one leaf, and so are nodes with one hostname; a leaf has the path, labels
     and taints of its first node.
 
+    `nodes`: nodes of each leaf.
+
     Parameters
     ----------
     levels : sequence of str
@@ -56,11 +57,6 @@ class FlavorSnapshot(TopologySnapshot):
         None: the defaults.
     held : sequence of (str, mapping of str to int)
         For each running pod that Kueue does not place by topology: its node and its requests.
-
-    Attributes
-    ----------
-    nodes : tuple of tuple of KueueNode
-        Nodes of each leaf.
     """
 
     def __init__(

@@ -27,13 +27,7 @@ GROUP = "gang"
 class PodRun:
     """Pods of a gang that are one pod set.
 
-    Attributes
-    ----------
-    name : str
-    role : int
-        Role of all of them.
-    pods : tuple of int
-        Positions in the gang, in the order of their ranks.
+    `role`: role of all of them. `pods`: positions in the gang, in the order of their ranks.
     """
 
     name: str
@@ -45,13 +39,7 @@ class PodRun:
 class PodSetGroup:
     """Pod sets that are placed together: one, or a leader and its workers.
 
-    Attributes
-    ----------
-    runs : tuple of PodRun
-    attempts : tuple of TopologyRequest
-        Requests that are tried in turn until one succeeds.
-    slice_size : int
-        Pods of each slice; 1: no slices.
+    `attempts`: requests that are tried in turn until one succeeds. `slice_size`: pods of each slice; 1: no slices.
     """
 
     runs: tuple[PodRun, ...]
@@ -91,12 +79,8 @@ class GangReading:
 class _Reach:
     """Tiers that a constraint allows.
 
-    Attributes
-    ----------
-    tiers : tuple of int
-        To be required, closest first; empty: none is.
-    preferred : bool
-        The closest tier first, then wider ones, finally the whole cluster.
+    `tiers`: to be required, closest first; empty: none is. `preferred`: the closest tier first, then wider ones,
+    finally the whole cluster.
     """
 
     tiers: tuple[int, ...] = ()
@@ -118,11 +102,8 @@ def read_gang(
 
     Parameters
     ----------
-    gang : Gang
     roles : sequence of int
         The roles to place, in the order of the gang.
-    topology : Topology
-    levels : ClusterLevels
     ladder : bool
         Require the closest tier first, then wider ones up to the highest allowed; False: the highest allowed alone.
     """

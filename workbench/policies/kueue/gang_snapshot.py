@@ -34,7 +34,7 @@ class _Conditions(LeafConditions):
     Attributes
     ----------
     gpus : mapping of str to ndarray of bool
-        By name of a pod set the leaves with suitable GPUs; a pod set without an entry needs none.
+        For each pod set, by name, the leaves with suitable GPUs; a pod set without an entry needs none.
     """
 
     gpus: Mapping[str, Mask] = field(default_factory=dict)
@@ -56,8 +56,6 @@ class GangSnapshot(TopologySnapshot):
     ----------
     request : Request
         The question about a gang.
-    levels : ClusterLevels
-    gates : Gates
     """
 
     def __init__(self, request: Request, levels: ClusterLevels, gates: Gates) -> None:
@@ -87,7 +85,6 @@ class GangSnapshot(TopologySnapshot):
         role : int
             Index of the role in the gang.
         count : int
-        topology : TopologyRequest
         """
         demand, filters = self.request.demand, self.request.gang.roles[role].filter
         requests = {

@@ -34,11 +34,7 @@ class LeafConditions(Value):
     def feasible(self, pods: PodSet, tolerations: tuple[Toleration, ...]) -> tuple[Mask, Counter[str]]:
         """Leaves that the pods' tolerations, node selector and required node affinity accept.
 
-        Parameters
-        ----------
-        pods : PodSet
-        tolerations : tuple of Toleration
-            Those of the pods and of the flavor.
+        `tolerations`: those of the pods and of the flavor.
 
         Returns
         -------

@@ -113,13 +113,11 @@ def take_in_order(
 
     Parameters
     ----------
-    domains : Domains
     level : int
     ordered : ndarray of shape (m,), int64
         Domains of that level.
     count : ndarray of shape (m,), int64
         What each of them holds.
-    need : int
     least_free : bool
         Take the last one as it comes, without a best fit.
     """

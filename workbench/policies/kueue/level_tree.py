@@ -73,14 +73,7 @@ class LevelTree(Value):
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def spans(self, level: int, first: int, end: int) -> list[tuple[int, int]]:
-        """Per level from `level` down, first index and end of the domains inside some neighbours of that level.
-
-        Parameters
-        ----------
-        level : int
-        first, end : int
-            The neighbours.
-        """
+        """Per level from `level` down, first index and end of the domains inside some neighbours of that level."""
         found = [(first, end)]
         for each in range(level, self.depth - 1):
             start = self.first_child[each]
@@ -93,8 +86,6 @@ class LevelTree(Value):
 
         Parameters
         ----------
-        level, domain : int
-            The domain.
         lower : int
             The lower level, or `level` itself.
         """

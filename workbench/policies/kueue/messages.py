@@ -35,8 +35,6 @@ def no_fit_text(
     levels : sequence of str
     domains : Domains
         As counted for the request, not changed by a placement.
-    query : PlacementQuery
-    miss : NoFit
     excluded : mapping of str to int
         Number of leaves by the condition that excluded them.
     """

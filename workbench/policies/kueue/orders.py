@@ -22,8 +22,6 @@ class Domains:
 
     Parameters
     ----------
-    tree : LevelTree
-    counts : DomainCounts
     least_free : bool
         Least free capacity first; False: most free first, and then the best fit.
     by_affinity : bool

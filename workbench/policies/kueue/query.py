@@ -33,7 +33,6 @@ class PlacementQuery:
         Of the outermost slice layer; the lowest level and 1 without slices.
     inner_sizes : tuple of (int, int)
         Level and slice size of the levels between two slice layers, and of the lower layers themselves.
-    layers : tuple of SliceLayer
     count : int
         Number of workers.
     n_slices : int
@@ -75,7 +74,6 @@ def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) 
         The workers, with their present count.
     leaders : int
         Number of leader pods placed with them.
-    gates : Gates
     """
     request = pods.topology or _NOTHING
     layers = request.slices

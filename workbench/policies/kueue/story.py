@@ -23,13 +23,7 @@ Ints = npt.NDArray[np.int32]
 
 
 class Story:
-    """What is told about one gang; nothing without a recorder.
-
-    Parameters
-    ----------
-    request : Request
-    levels : ClusterLevels
-    """
+    """What is told about one gang; nothing without a recorder."""
 
     def __init__(self, request: Request, levels: ClusterLevels) -> None:
         self.request = request

@@ -34,12 +34,7 @@ Resources: TypeAlias = Mapping[str, int]
 class KueueNode:
     """A node as Kueue sees it.
 
-    Attributes
-    ----------
-    ready : bool
-        Whether its condition Ready is True.
-    unschedulable : bool
-        Whether it is cordoned.
+    `ready`: whether its condition Ready is True. `unschedulable`: whether it is cordoned.
     """
 
     name: str
@@ -54,13 +49,7 @@ class KueueNode:
 class DomainUsage:
     """Resources that pods hold in one domain of the lowest level.
 
-    Attributes
-    ----------
-    values : tuple of str
-        As in `Assignment.domains`.
-    requests : mapping of str to int
-        Of one pod, without the resource ``pods``.
-    count : int
+    `values`: as in `Assignment.domains`. `requests`: requests of one pod, without the resource ``pods``.
     """
 
     values: tuple[str, ...]
@@ -72,13 +61,8 @@ class DomainUsage:
 class Replacement:
     """A second placement of pods whose node failed.
 
-    Attributes
-    ----------
-    unhealthy_nodes : tuple of str
-    assignments : mapping of str to Assignment
-        What each pod set holds; pod sets without an entry are placed afresh.
-    owned_by_pod : bool
-        The workload is owned by exactly one Pod and no pod group: its assignment is kept.
+    `assignments`: what each pod set holds; pod sets without an entry are placed afresh. `owned_by_pod`: the workload is
+    owned by exactly one Pod and no pod group: its assignment is kept.
     """
 
     unhealthy_nodes: tuple[str, ...]

@@ -40,14 +40,7 @@ class Misfit:
 
 
 class WorkloadTurn:
-    """One attempt to place a gang.
-
-    Parameters
-    ----------
-    request : Request
-    cluster : GangSnapshot
-    reading : GangReading
-    """
+    """One attempt to place a gang."""
 
     # Overview:
     #   1. all pods (`_with`): each group of pod sets by its first request that succeeds (`_group`)

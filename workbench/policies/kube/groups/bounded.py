@@ -18,12 +18,7 @@ T = TypeVar("T")
 class PlacementBound(NamedTuple):
     """The most that a placement can reach, whatever becomes of the pods that are tried in it.
 
-    Attributes
-    ----------
-    pods : int
-        Pods of the group that find a node.
-    fit : int
-        Score of how full the placement becomes, 0 to 100.
+    `pods`: pods of the group that find a node. `fit`: score of how full the placement becomes, 0 to 100.
     """
 
     pods: int
@@ -38,7 +33,7 @@ def bounded_trials(
     Parameters
     ----------
     bounds : sequence of PlacementBound
-        Of each placement, in the order in which ties are broken.
+        Bounds of each placement, in the order in which ties are broken.
     minimum : int
         Pods that must find a node.
     attempt : callable

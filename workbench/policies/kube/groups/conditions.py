@@ -32,14 +32,7 @@ class PodGroupCondition:
 
 
 def condition_of(status: Status, generation: int = 0) -> PodGroupCondition:
-    """Condition that says how a cycle of a PodGroup ended.
-
-    Parameters
-    ----------
-    status : Status
-    generation : int
-        metadata.generation of the PodGroup.
-    """
+    """Condition that says how a cycle of a PodGroup ended. `generation`: metadata.generation of the PodGroup."""
     if status.code is Code.SUCCESS:
         return PodGroupCondition("True", "Scheduled", "", generation)
     reason = "SchedulerError" if status.code is Code.ERROR else "Unschedulable"
@@ -49,12 +42,7 @@ def condition_of(status: Status, generation: int = 0) -> PodGroupCondition:
 def condition_after(before: PodGroupCondition | None, new: PodGroupCondition) -> PodGroupCondition:
     """Condition of a PodGroup after a cycle: once True, it stays True.
 
-    Parameters
-    ----------
-    before : PodGroupCondition or None
-        The present condition; None: the PodGroup has none yet.
-    new : PodGroupCondition
-        What the cycle says.
+    `before`: the present condition; None: the PodGroup has none yet. `new`: what the cycle says.
     """
     if before is not None and before.status == "True" and new.status != "True":
         return before
@@ -64,11 +52,7 @@ def condition_after(before: PodGroupCondition | None, new: PodGroupCondition) ->
 def leaf_outcomes(groups: Hierarchy, outcome: GroupOutcome[P, N, S]) -> Iterator[GroupOutcome[P, N, S]]:
     """Outcome of each PodGroup of a tree after a cycle; one that was not reached has that of the group above it.
 
-    Parameters
-    ----------
-    groups : Hierarchy
-    outcome : GroupOutcome
-        Of the root, or of a group under it.
+    `outcome`: outcome of the root, or of a group under it.
     """
     if not outcome.group.composite:
         yield outcome

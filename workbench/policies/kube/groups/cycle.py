@@ -34,13 +34,8 @@ _GOES_ON = (Code.SUCCESS, Code.WAIT)
 class PodOutcome(Generic[N]):
     """What became of one pod: its node, or why it has none.
 
-    Attributes
-    ----------
-    status : Status
-    node : optional
-        None: it has none.
-    failure : object
-        The scene's whole answer about a pod without a node; None: there is no more to say.
+    `node`, if None: it has none. `failure`: the scene's whole answer about a pod without a node; None: there is no more
+    to say.
     """
 
     status: Status
@@ -52,14 +47,8 @@ class PodOutcome(Generic[N]):
 class Trial(Generic[P, N, S]):
     """One placement of a group as it was tried.
 
-    Attributes
-    ----------
-    placement : GroupPlacement
-    outcome : GroupOutcome
-    total : int, optional
-        Sum of the placement's scores; None: it was not scored, because it failed or no other succeeded.
-    parts : dict of str to float
-        The scores by upstream's name of the plugin.
+    `total`: sum of the placement's scores; None: it was not scored, because it failed or no other succeeded. `parts`:
+    the scores by upstream's name of the plugin.
     """
 
     placement: GroupPlacement[S]
@@ -74,8 +63,6 @@ class GroupOutcome(Generic[P, N, S]):
 
     Attributes
     ----------
-    group : KubePodGroup
-    status : Status
     pods : mapping
         Outcome of each pod that was tried; of a PodGroup only.
     children : list of GroupOutcome
@@ -180,12 +167,8 @@ class Scene(Protocol[P, N, S]):
 class GroupCycle(Generic[P, N, S]):
     """One cycle of a root group.
 
-    Parameters
-    ----------
-    scene : Scene
-    by_placement : bool
-        Whether groups are tried placement by placement (feature gate TopologyAwareWorkloadScheduling); otherwise on all
-        nodes at once.
+    `by_placement`: whether groups are tried placement by placement (feature gate TopologyAwareWorkloadScheduling);
+    otherwise on all nodes at once.
     """
 
     def __init__(self, scene: Scene[P, N, S], by_placement: bool = True) -> None:
@@ -197,11 +180,7 @@ class GroupCycle(Generic[P, N, S]):
 
         Success without a newly placed pod is no success.
 
-        Parameters
-        ----------
-        root : KubePodGroup
-        nodes : sequence
-            In the order in which the scheduler lists them.
+        `nodes`: in the order in which the scheduler lists them.
         """
         outcome = self._try(root, nodes, keep=False)
         if outcome.succeeded and next(outcome.placed(), None) is None:

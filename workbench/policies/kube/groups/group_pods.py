@@ -20,11 +20,8 @@ class GroupPod:
 
     Attributes
     ----------
-    name : str
-    shape : PodShape
     group : str
         Identity of its PodGroup (`KubePodGroup.key`); empty: it has none.
-    priority : int
     attempts : int
         How often the pod was tried before.
     arrival : int

@@ -15,7 +15,6 @@ class KubePodGroup:
 
     Attributes
     ----------
-    name, namespace : str
     composite : bool
         Whether it is a CompositePodGroup.
     min_count : int, optional
@@ -25,7 +24,6 @@ class KubePodGroup:
         Label key of the nodes that all members must share a value of; empty: no constraint.
     parent : str
         Name of the CompositePodGroup that the group belongs to; empty: it is a root.
-    priority : int
     preemption_policy : str
         ``Never`` or ``PreemptLowerPriority``; empty: the latter.
     falls_whole : bool
@@ -72,10 +70,7 @@ def group_key(namespace: str, name: str, composite: bool = False) -> str:
 class Hierarchy:
     """The groups that exist, and the trees that they form.
 
-    Parameters
-    ----------
-    groups : iterable of KubePodGroup
-        In order of creation, in which the children of a composite are tried.
+    `groups`: in order of creation, in which the children of a composite are tried.
     """
 
     def __init__(self, groups: Iterable[KubePodGroup] = ()) -> None:

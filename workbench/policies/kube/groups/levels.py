@@ -26,11 +26,6 @@ def level_key(constraint: TopologyConstraint | None, topology: Topology) -> tupl
     A hard constraint with highest tier t is the tier t, or the next lower one that has HyperNodes: all pods share one
     of its HyperNodes, of which any will do. Without a tier, and soft, it means nothing.
 
-    Parameters
-    ----------
-    constraint : TopologyConstraint or None
-    topology : Topology
-
     Returns
     -------
     key : str
@@ -59,11 +54,7 @@ def level_key(constraint: TopologyConstraint | None, topology: Topology) -> tupl
 class Levels:
     """Values of topology keys on the nodes: labels, and tiers of HyperNodes.
 
-    Parameters
-    ----------
-    nodes : KubeNodes
-    topology : Topology, optional
-        Of the same nodes; None: there are labels only.
+    `topology`: topology of the same nodes; None: there are labels only.
     """
 
     def __init__(self, nodes: KubeNodes, topology: Topology | None = None) -> None:

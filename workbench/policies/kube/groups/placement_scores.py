@@ -18,10 +18,7 @@ ALWAYS = ("cpu", "memory", "ephemeral-storage")
 def normalised_counts(counts: Sequence[int]) -> list[int] | Status:
     """Scale the numbers of pods that placements hold to 0..100 (plugin PodGroupPodsCount).
 
-    Parameters
-    ----------
-    counts : sequence of int
-        For each placement: pods of the group that have a node already, and pods placed in it.
+    `counts`: for each placement: pods of the group that have a node already, and pods placed in it.
 
     Returns
     -------

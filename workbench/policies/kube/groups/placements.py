@@ -58,12 +58,10 @@ def generate_placements(
 
     Parameters
     ----------
-    group : KubePodGroup
     nodes : ndarray of shape (k,), int32
         Nodes of the enclosing placement; of the cluster at the root of a tree.
     codes : ndarray of shape (n,), int32
         Value of the topology key of every node as a position in `values`; -1: the node lacks the label.
-    values : sequence of str
     scheduled : iterable of (str, int)
         Pods of the group that have a node: namespace/name, and the code of the node, which need not be among `nodes`.
 
@@ -95,12 +93,8 @@ def generate_placements(
 def share_of(sizes: Sequence[int], percentage: int) -> int:
     """Count the placements that are evaluated if only a share of them is: upstream's proposal, which no release has.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Nodes in each placement.
-    percentage : int
-        Share in percent, 0 to 100; 0: the larger of 5 and 100 - n * 9 / 500 for n nodes in all placements.
+    `sizes`: nodes in each placement. `percentage`: share in percent, 0 to 100; 0: the larger of 5 and 100 - n * 9 / 500
+    for n nodes in all placements.
     """
     share = percentage or max(5, 100 - sum(sizes) * 9 // 500)
     return max(1, len(sizes) * share // 100) if sizes else 0

@@ -23,12 +23,8 @@ Ints = npt.NDArray[np.int32]
 class Preemption:
     """Pods to evict, and where the pods of the group go then.
 
-    Attributes
-    ----------
-    victims : list of GroupPod
-        In the order of their names.
-    nominated : list of (GroupPod, int)
-        Pods of the group with the index of the node that becomes free for each.
+    `victims`: in the order of their names. `nominated`: pods of the group with the index of the node that becomes free
+    for each.
     """
 
     victims: list[GroupPod]
@@ -60,8 +56,6 @@ def preempt(
 
     Parameters
     ----------
-    scene : KubeScene
-    root : KubePodGroup
     running : iterable of GroupPod
         Pods with a node.
     nodes : ndarray of shape (n,), int32

@@ -17,7 +17,6 @@ def feasible(group: KubePodGroup, placed: int, remaining: int) -> Status:
 
     Parameters
     ----------
-    group : KubePodGroup
     placed : int
         Members that have a place: pods with a node, children that succeeded.
     remaining : int
@@ -41,7 +40,6 @@ def ready(groups: Hierarchy, group: KubePodGroup, count: Count) -> bool:
 
     Parameters
     ----------
-    groups : Hierarchy
     group : KubePodGroup
         Root of the tree.
     count : callable
@@ -57,7 +55,6 @@ def ready_to_queue(groups: Hierarchy, key: str, known: Count, composites: bool) 
 
     Parameters
     ----------
-    groups : Hierarchy
     key : str
         The pod's PodGroup; empty: the pod has none.
     known : callable

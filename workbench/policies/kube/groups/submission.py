@@ -52,9 +52,9 @@ def submit(
     Parameters
     ----------
     status : Status
-        Of the PodGroup.
+        Status of the PodGroup.
     outcomes : mapping
-        Of the pods that were tried.
+        Outcomes of the pods that were tried.
     pods : collection
         All pods that the cycle was about.
     before : PodGroupCondition, optional

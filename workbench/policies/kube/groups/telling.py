@@ -28,10 +28,8 @@ def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> N
 
     Parameters
     ----------
-    recorder : Recorder
     outcome : GroupOutcome
-        Of the root.
-    levels : Levels
+        Outcome of the root.
     """
     for each in outcome.walk():
         if not each.group.topology_key:
@@ -67,9 +65,8 @@ def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
 
     Parameters
     ----------
-    tree : GangTree
     outcome : GroupOutcome
-        Of the root.
+        Outcome of the root.
     gang : Gang
         One of the tree's.
     """

@@ -33,9 +33,10 @@ def validate(
 ) -> Status:
     """Say whether the pods of a root group agree with each other and with the group.
 
+    Returns an error, not unschedulable, if they do not agree.
+
     Parameters
     ----------
-    root : KubePodGroup
     pending, scheduled : sequence of MemberPod
         Pods of the whole tree that wait, and that have a node.
     profiles : collection of str
@@ -43,11 +44,6 @@ def validate(
     group_decides : bool
         Whether pods must have the root group's preemption policy (feature gate PodGroupPreemptionPolicy); otherwise all
         the same.
-
-    Returns
-    -------
-    Status
-        An error, not unschedulable, if they do not agree.
     """
     if not pending:
         return _error(f"no pods to schedule in {root.key}")

@@ -23,12 +23,7 @@ __all__ = ["CycleCluster", "CycleQueue", "Holding", "Taken", "requested"]
 class Taken:
     """Amounts of quota, and pods on the nodes of flavors.
 
-    Attributes
-    ----------
-    quota : dict
-        By flavor and resource, base units.
-    pods : dict
-        Usage of domains, by flavor.
+    `quota`: by flavor and resource, base units. `pods`: usage of domains, by flavor.
     """
 
     quota: dict[FlavorResource, int] = field(default_factory=dict)
@@ -56,8 +51,6 @@ class CycleQueue:
 
     Parameters
     ----------
-    spec : ClusterQueue
-    quota : QuotaNode
     flavors : mapping of str to Flavor
         All flavors of the cluster.
     known : set of str
@@ -65,8 +58,6 @@ class CycleQueue:
 
     Attributes
     ----------
-    spec : ClusterQueue
-    quota : QuotaNode
     holdings : dict of str to Holding
         Workloads that hold quota in it, by key.
     topologies : frozenset of str
@@ -116,22 +107,16 @@ class CycleCluster:
 
     Parameters
     ----------
-    queues : iterable of ClusterQueue
-    cohorts : iterable of Cohort
-    flavors : iterable of Flavor
     topologies : mapping of str to sequence of str
         Levels of each Topology by name, widest first.
-    nodes : sequence of KueueNode
     held : sequence of (str, mapping of str to int)
         For each running pod that Kueue does not place by topology: its node and its requests.
     gates : Gates
 
     Attributes
     ----------
-    queues : dict of str to CycleQueue
-    flavors : dict of str to Flavor
     snapshots : dict of str to FlavorSnapshot
-        Of each flavor with a topology, by name.
+        Snapshots of each flavor with a topology, by name.
     version : int
         Counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's beginning.
     now_s : float, optional

@@ -68,9 +68,6 @@ class FlavorSearch:
 
     Parameters
     ----------
-    cluster : CycleCluster
-    queue : CycleQueue
-    workload : QueuedWorkload
     oracle : callable
         Of a flavor's resource and an amount that is not free: whether preemption helps, and the borrowing height then.
     tried : Tried
@@ -103,10 +100,7 @@ class FlavorSearch:
     def choose(self, counts: Sequence[int] | None = None) -> Nomination:
         """Flavors for all pod sets, or up to the first group that gets none.
 
-        Parameters
-        ----------
-        counts : sequence of int, optional
-            Number of pods of each pod set; None: all of them.
+        `counts`: number of pods of each pod set; None: all of them.
         """
         nomination = Nomination()
         groups: dict[object, list[tuple[int, PodSetChoice]]] = {}

@@ -32,9 +32,6 @@ def nominate(
 
     Parameters
     ----------
-    cluster : CycleCluster
-    queue : CycleQueue
-    workload : QueuedWorkload
     tried, pinned
         As in `FlavorSearch`.
 

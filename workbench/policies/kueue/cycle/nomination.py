@@ -33,8 +33,6 @@ class FlavorChoice:
 
     Attributes
     ----------
-    flavor : str
-    mode : Mode
     borrow : int
         Height of the subtree from which quota is borrowed; 0: none is.
     tried : int
@@ -56,16 +54,12 @@ class PodSetChoice:
 
     Attributes
     ----------
-    pod_set : PodSet
-    count : int
     requests : dict of str to int
-        Of all pods, by resource.
+        Requests of all pods, by resource.
     flavors : dict of str to FlavorChoice
-        By resource.
-    reasons : list of str
+        Flavors by resource.
     error : str
         Why Kueue cannot decide at all; empty: it can.
-    assignment : TopologyAssignment, optional
     delayed : str, optional
         As in `PodSetAdmission`.
     """
@@ -105,7 +99,6 @@ class Nomination:
         Height of the largest subtree from which quota is borrowed.
     quota : dict
         What the choices use, by flavor and resource.
-    tried : Tried
     short : bool
         Whether quota is short for a pod set, or no flavor is for it: room on nodes alone does not help.
     """

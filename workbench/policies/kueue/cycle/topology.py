@@ -31,14 +31,7 @@ def has_unhealthy_domain(workload: QueuedWorkload) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TopologyStep:
-    """The topology of one workload: what its pod sets ask of the nodes of their flavors, and the answers.
-
-    Attributes
-    ----------
-    cluster : CycleCluster
-    queue : CycleQueue
-    workload : QueuedWorkload
-    """
+    """The topology of one workload: what its pod sets ask of the nodes of their flavors, and the answers."""
 
     cluster: CycleCluster
     queue: CycleQueue
@@ -73,12 +66,7 @@ class TopologyStep:
     def place(self, requests: Mapping[str, list[PodSet]], *, simulate_empty: bool = False) -> dict[str, Outcome]:
         """Answers by pod set, flavor by flavor in the order of their names.
 
-        Parameters
-        ----------
-        requests : mapping of str to list of PodSet
-            As of `requests`.
-        simulate_empty : bool
-            As if no workload held anything.
+        `requests`: as of `requests`. `simulate_empty`: as if no workload held anything.
         """
         answers: dict[str, Outcome] = {}
         assumed: list[DomainUsage] = []

@@ -41,12 +41,10 @@ class Turn:
 
     Attributes
     ----------
-    workload : QueuedWorkload
-    fate : Fate
     message : str
         Why it was not admitted; empty if it was.
     admission : WorkloadAdmission, optional
-        Of an admitted workload.
+        Admission of an admitted workload.
     victims : tuple of str
         Keys of the workloads that are evicted for it.
     tried : Tried
@@ -96,20 +94,16 @@ def run_cycle(
 ) -> list[Turn]:
     """Decide on the heads of all queues; admitted workloads are entered into the cluster, victims stay in it.
 
+    The result is in the order in which the cycle decides; first those that cannot be nominated.
+
     Parameters
     ----------
-    cluster : CycleCluster
     heads : sequence of QueuedWorkload
         At most one pending workload of each queue, and all that need a second pass.
     tried : mapping of str to Tried, optional
         Flavors tried in earlier cycles, by the workload's key.
     hopeless : Hopeless, optional
         Of earlier cycles on the same cluster; None: nothing is remembered.
-
-    Returns
-    -------
-    list of Turn
-        In the order in which the cycle decides; first those that cannot be nominated.
     """
     turns: list[Turn] = []
     entries: list[_Entry] = []

@@ -52,7 +52,6 @@ class VictimSearch:
     ----------
     cluster : CycleCluster
         Left as found.
-    queue : CycleQueue
     workload : QueuedWorkload
         The preemptor.
     """

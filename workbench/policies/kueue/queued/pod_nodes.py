@@ -25,10 +25,8 @@ class PodNodes:
 
     Parameters
     ----------
-    request : Request
-    read : QueuedCluster
     admission : WorkloadAdmission
-        Of the gang.
+        Admission of the gang.
     """
 
     def __init__(self, request: Request, read: QueuedCluster, admission: WorkloadAdmission) -> None:

@@ -31,14 +31,8 @@ __all__ = ["QueuedCluster", "local_queue", "read_cluster", "workload_of"]
 class QueuedCluster:
     """A snapshot as Kueue's scheduler sees it.
 
-    Attributes
-    ----------
-    topology : Topology
-    objects : KueueObjects
-    cluster : CycleCluster
-        With what workloads and running gangs hold.
-    labels : tuple of mapping of str to str
-        Labels of each node; the name of the node stands for a missing host name.
+    `cluster`: with what workloads and running gangs hold. `labels`: labels of each node; the name of the node stands
+    for a missing host name.
     """
 
     topology: Topology
@@ -58,11 +52,7 @@ class QueuedCluster:
     def nodes_by_domain(self, flavors: Iterable[str], levels: Sequence[str]) -> Mapping[tuple[str, ...], Sequence[int]]:
         """Nodes that have the labels of flavors, in the order of their names, by their values at some levels.
 
-        Parameters
-        ----------
-        flavors : iterable of str
-        levels : sequence of str
-            Node label keys; empty: all nodes are found under ``()``.
+        `levels`: node label keys; empty: all nodes are found under ``()``.
         """
         key = tuple(sorted(set(flavors))), tuple(levels)
         if key not in self._domains:
@@ -81,11 +71,7 @@ class QueuedCluster:
     def workload(self, gang: Gang, place: int) -> QueuedWorkload:
         """A gang as a workload.
 
-        Parameters
-        ----------
-        gang : Gang
-        place : int
-            Its place among the gangs, by which those without a creation time are ordered.
+        `place`: its place among the gangs, by which those without a creation time are ordered.
         """
         created = seconds_of(gang.created)
         return QueuedWorkload(
@@ -145,16 +131,12 @@ def workload_of(gang: Gang) -> str:
 def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
     """ClusterQueue behind a LocalQueue; in a cluster without LocalQueues, the ClusterQueue of the same name.
 
+    Empty: there is no such queue.
+
     Parameters
     ----------
-    objects : KueueObjects
     namespace, name : str
         Of the LocalQueue.
-
-    Returns
-    -------
-    str
-        Empty: there is no such queue.
     """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")
@@ -162,13 +144,7 @@ def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
 
 
 def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
-    """The cluster of a snapshot that has ClusterQueues, with everything that is held.
-
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-    gates : Gates
-    """
+    """The cluster of a snapshot that has ClusterQueues, with everything that is held."""
     objects = snapshot.extra(KueueObjects)
     labels = _labels(snapshot)
     ours, others = _running(snapshot, objects)

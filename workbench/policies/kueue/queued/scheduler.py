@@ -89,7 +89,6 @@ class KueueScheduler(Composed, SessionPolicy):
 
         Parameters
         ----------
-        gang : Gang
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
         session : QueueSession

@@ -28,11 +28,7 @@ class QueueSession:
 
     A session of the policy lets all gangs wait and runs once; a `QueueStream` keeps one and goes on.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        With ClusterQueues.
-    gates : Gates
+    `snapshot`: with ClusterQueues.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, gates: Gates) -> None:
@@ -46,11 +42,7 @@ class QueueSession:
     def wait(self, gang: Gang, number: int) -> bool:
         """Let a gang wait for quota; whether it needs any and has a queue.
 
-        Parameters
-        ----------
-        gang : Gang
-        number : int
-            Its place in the order of arrival, which counts for gangs without a creation time.
+        `number`: its place in the order of arrival, which counts for gangs without a creation time.
         """
         self._turns.pop(gang.key, None)
         if not gang.n_pods or self.is_admitted_before(gang) or not self._read.queue_of(gang):
@@ -71,10 +63,7 @@ class QueueSession:
     def run(self, now_s: float | None = None) -> Iterator[list[Turn]]:
         """Yield the turns of each cycle, until the cycles bring nothing more.
 
-        Parameters
-        ----------
-        now_s : float, optional
-            When quota is reserved; None: unknown.
+        `now_s`: when quota is reserved; None: unknown.
         """
         self._read.cluster.now_s = now_s
         for turns in self._queues.cycles(_CYCLES_PER_GANG * self._n_waiting):

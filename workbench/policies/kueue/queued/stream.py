@@ -35,10 +35,8 @@ class QueueStream(SessionStream):
 
     Parameters
     ----------
-    policy : AdmittedPlacer
     snapshot : ClusterSnapshot
         With ClusterQueues.
-    gates : Gates
     """
 
     _policy: AdmittedPlacer
