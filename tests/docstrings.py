@@ -20,6 +20,18 @@ SEVERAL = frozenset({"Collection", "Iterable", "Iterator", "Sequence", "list"})
 ARRAY = re.compile(r"\b(ndarray|NDArray|\w+Array)\b")
 #: "ndarray of shape (n, r), int64", also inside "tuple of …".
 SHAPED = re.compile(r"ndarray of shape \([^)]*\), (bool|u?int\d+|float\d+|str|object|any)")
+#: Names of parameters that mean the same in every function; where one means more, an entry or a sentence says it.
+_USUAL = """
+annotations bytes_per_element ca_file column content count data folder gang gangs gates given handler height_px host key
+kind labels level levels line link_classes link_gbit_s n_failed n_nodes n_pods name namespace objective path paths phase
+policy queue replicas rng seed shapes snapshot source spec tier tier_name tiers title token text url
+user value volumes width x y
+"""
+USUAL = frozenset(_USUAL.split())
+#: A section of a docstring: its heading and its lines.
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n((?:(?!\w[\w ]*\n-{3,}).*\n)*)", re.MULTILINE)
+#: An entry whose type says no shape, no choices, and nothing in brackets.
+PLAIN_ENTRY = re.compile(r"[\w*, ]+ : (?!.*(?:ndarray|array))[\w.,\[\] |]+")
 #: A Markdown file, as written.
 DOCUMENT = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)*[\w.-]+\.md)\b")
 #: The design page, which is not in the repository.
@@ -90,7 +102,9 @@ def says_everything(annotation: str, known: Collection[str]) -> bool:
 
 
 def is_named(name: str, docstring: str) -> bool:
-    """Whether the sentences of a docstring speak of a parameter: they hold each word of its name, also in plural."""
+    """Whether a parameter is one of `USUAL`, or sentences of a docstring hold each word of its name, also in plural."""
+    if name in USUAL:
+        return True
     prose = re.split(r"\n\w[\w ]*\n-{3,}\n", docstring)[0]
     words = [word.rstrip("s") for word in name.split("_") if word]
     found = [re.search(rf"\b{re.escape(word)}(s|es)?\b", prose, re.IGNORECASE) for word in words]
@@ -128,6 +142,20 @@ def undocumented_parameters(
         bare = [one for one in arrays if not SHAPED.search(told[one])]
         if bare:
             found.append(f"{module}:{name}: no shape or dtype of {', '.join(bare)}")
+    return found
+
+
+def empty_entries(source: str, module: str) -> list[str]:
+    """Entries of "Parameters" and "Attributes" that say a plain type only: the annotation stands beside them."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        for heading, body in SECTION.findall((ast.get_docstring(node) or "") + "\n"):
+            lines = body.split("\n")
+            for line, after in zip(lines, [*lines[1:], ""], strict=True):
+                if heading in ("Parameters", "Attributes") and PLAIN_ENTRY.fullmatch(line) and after[:1] != " ":
+                    found.append(f"{module}:{node.name}: {line}")
     return found
 
 

@@ -62,7 +62,6 @@ def key_values(
     ----------
     option : str
         Name of the option in errors.
-    given : sequence of str
     form : str
         Expected form, for errors.
     reserved : sequence of str
@@ -84,12 +83,7 @@ def key_values(
 
 
 def finite_number(text: str) -> float | None:
-    """The number that a text is; None if it is none, or not finite.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """The number that a text is; None if it is none, or not finite."""
     try:
         number = float(text)
     except ValueError:
@@ -98,12 +92,7 @@ def finite_number(text: str) -> float | None:
 
 
 def tier_speeds(given: Sequence[str]) -> dict[int, float]:
-    """GB/s by tier of ``--tier-gb-s TIER=GB/S``.
-
-    Parameters
-    ----------
-    given : sequence of str
-    """
+    """GB/s by tier of ``--tier-gb-s TIER=GB/S``."""
     found = {}
     for tier, text in key_values("--tier-gb-s", given, "TIER=GB/S", once=True).items():
         number, gb_s = whole_number(tier), finite_number(text)
@@ -297,7 +286,6 @@ def load_scenario(
 
     Parameters
     ----------
-    files : sequence of str
     matrices : sequence of str
         ``PATTERN=FILE`` each.
     format : str, optional

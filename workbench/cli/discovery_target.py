@@ -141,10 +141,8 @@ def access_of(
     ----------
     name : str
         Source, which names the environment variables of its credentials.
-    source : DiscoverySource, optional
     config, file : Path, optional
         Files of the configuration and of the credentials.
-    ca_file : Path, optional
     insecure : bool
         Do not verify the certificate of the server.
     timeout : float

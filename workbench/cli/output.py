@@ -149,7 +149,6 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
 
     Parameters
     ----------
-    text : str
     out : Path, optional
         The file; None: stdout.
     private : bool
@@ -267,7 +266,6 @@ def emit_objects(
 
     Parameters
     ----------
-    objects : sequence of mapping
     form : {"json", "yaml"}
     out : Path, optional
         The file; None: stdout.

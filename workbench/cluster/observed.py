@@ -52,12 +52,8 @@ def observed_gangs(
 ) -> Iterator[ObservedGang]:
     """Take the gangs of a cluster that run, one at a time, off their nodes.
 
-    Parameters
-    ----------
-    state : ClusterState
-        Changed while the iteration goes on, and as before once it has ended.
-    progress : callable, optional
-        Called before each gang as ``progress(done, in_all, key)``.
+    `state`: changed while the iteration goes on, and as before once it has ended. `progress`: called before each gang
+    as ``progress(done, in_all, key)``.
 
     Yields
     ------

@@ -54,10 +54,7 @@ class Owners:
 
     The key of a unit is the key of its gang, so that every look-up by a gang's key stays inside one unit.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-        The objects; the caller changes them and then calls `update`.
+    `cluster`: the objects; the caller changes them and then calls `update`.
     """
 
     def __init__(self, cluster: ClusterObjects) -> None:

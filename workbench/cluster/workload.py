@@ -54,19 +54,8 @@ class LiveWorkload:
     The values equal the result of `workbench.jobs.gangs.read_workload`. Objects are grouped into units by gang
     (`Unit`), and only units with a changed object are read again.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-        The objects; the caller changes them and then calls `update`.
-    any_scheduler : bool or collection of str
-        As in `read_workload`.
-
-    Attributes
-    ----------
-    queues, labels : dict
-        As in `Workload`; replaced, never changed.
-    gangs : tuple of Gang
-        As in `Workload`.
+    `cluster`: the objects; the caller changes them and then calls `update`. `any_scheduler`: as in `read_workload`.
+    `queues`, `labels`: as in `Workload`; replaced, never changed. `gangs`: as in `Workload`.
     """
 
     # An update, of the objects whose keys were touched:

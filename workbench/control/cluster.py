@@ -381,7 +381,6 @@ class EmbeddedCluster(Working, Displayed):
 
         Parameters
         ----------
-        kind, name : str
         namespace : str
             Ignored for a cluster-scoped kind, such as Node.
         """

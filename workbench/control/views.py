@@ -135,7 +135,6 @@ def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topo
     ----------
     metadata : mapping
         Metadata of the job's object.
-    kind, phase : str
     pods : sequence of mapping
         The job's pods.
     reason : str

@@ -67,7 +67,6 @@ class ComparisonRow(Value):
     ----------
     policy : str
         The policy's name as given, node part and GPU part.
-    parameters : mapping of str to Any
     decisions : tuple of Decision
         Decisions in the order of `Comparison.gangs`; empty if the policy raised. `in_turn` has them in the policy's
         order.
@@ -75,7 +74,6 @@ class ComparisonRow(Value):
         Metrics of the session; None if the policy raised.
     decision_s : float
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
-    error : RowError, optional
     advice : SessionAdvice
         What is missing for pending jobs and what would help, by ``namespace/name``; only for the first jobs
         (`most_advised` of `compare`). Its note counts the others.

@@ -90,7 +90,6 @@ def explain(
 
     Parameters
     ----------
-    snapshot : ClusterSnapshot or Scenario
     **params
         As in `place`.
 
@@ -115,7 +114,6 @@ def fix(
     ----------
     gang : Gang or str
         A gang by itself, or one of a scenario: then all gangs of the scenario are in the session.
-    snapshot : ClusterSnapshot or Scenario
     **params
         As in `place`.
 

@@ -55,7 +55,6 @@ def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
 
     Parameters
     ----------
-    text : str
     source : str
         Name of the file in errors.
     read : callable

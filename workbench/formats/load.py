@@ -224,7 +224,6 @@ def load_and_keep(
 
     Parameters
     ----------
-    path : str or Path
     wanted : callable
         Function that tells whether a manifest is to be returned.
     stdin : bytes or str, optional

@@ -102,7 +102,6 @@ def load_documents(
 
     Parameters
     ----------
-    *paths : str or Path
     matrices, stdin, format, any_scheduler, gpus_per_node
         As in `workbench.load`, with its errors.
     """

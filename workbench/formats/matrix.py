@@ -75,7 +75,6 @@ def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
     Parameters
     ----------
-    path : str or Path
     link_speeds : str or Path, optional
     block : str, optional
         All as for `load_matrix`.

@@ -50,10 +50,7 @@ _BY_TYPE = frozenset(KUBEFLOW_KINDS.values())
 def mended(document: Document) -> tuple[Document, list[Notice]]:
     """The document with its slips mended, and a notice about each; a document without slips is returned as it is.
 
-    Parameters
-    ----------
-    document : Document
-        The object as read; not changed.
+    `document`: the object as read; not changed.
 
     Returns
     -------

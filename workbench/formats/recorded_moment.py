@@ -76,7 +76,6 @@ class Record:
         known : collection of str
         what : str
             What the name should be, such as ``node``.
-        path : str
         """
         if name and name not in known:
             self.note(f"no {what} of the record has this name", path, name)

@@ -27,7 +27,6 @@ def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str
 
     Parameters
     ----------
-    data : mapping
     key, where : str
         The field, and the path of `data` in errors.
     """
@@ -40,7 +39,6 @@ def amounts_by_name(data: Mapping[str, Any], key: str, where: str) -> dict[str, 
 
     Parameters
     ----------
-    data : mapping
     key, where : str
         The field, and the path of `data` in errors.
     """
@@ -52,13 +50,7 @@ def amounts_by_name(data: Mapping[str, Any], key: str, where: str) -> dict[str, 
 
 
 def gpu_masks(data: Mapping[str, Any], key: str, n: int) -> list[int]:
-    """One mask of GPUs for each of the `n` nodes of a file.
-
-    Parameters
-    ----------
-    data : mapping
-    key : str
-    """
+    """One mask of GPUs for each of the `n` nodes of a file."""
     rows = get_list(data, key, "")
     if len(rows) != n:
         raise wrong(key, rows, f"one mask per node, {n}")
@@ -80,7 +72,6 @@ def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int6
 
     Parameters
     ----------
-    data : mapping
     order : ndarray of shape (n,), int64
         Index in the file of each node of the topology.
     """
@@ -107,7 +98,6 @@ def whole_numbers(
 
     Parameters
     ----------
-    data : mapping
     key, where : str
         The field, and the path of `data` in errors.
     shape : tuple of int

@@ -66,10 +66,7 @@ def save(snapshot: ClusterSnapshot | Scenario, path: str | Path) -> None:
 
     The file is YAML if its name ends in ``.yaml`` or ``.yml``, else JSON. What is read back equals what was written.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    Raises InputError: the file cannot be written.
 
     Examples
     --------

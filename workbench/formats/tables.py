@@ -30,8 +30,6 @@ class Row:
     ----------
     fields : mapping of str to str
         Text of each column.
-    source : str
-    line : int
     """
 
     def __init__(self, fields: Mapping[str, str], source: str, line: int) -> None:
@@ -63,7 +61,6 @@ class Row:
 
         Parameters
         ----------
-        column : str
         unit : str
             What is counted, for the error.
         """

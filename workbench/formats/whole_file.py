@@ -52,7 +52,6 @@ def write_whole(
 
     Parameters
     ----------
-    content : bytes or str
     known : bytes, optional
         Content that the file must still have to be replaced, because `content` was made of that; None: there must be no
         file. Left out: whatever is there is replaced. A device or a pipe has no content that counts.

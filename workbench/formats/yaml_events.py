@@ -61,12 +61,7 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
 
     Raises InputError: not YAML, or one of the refused constructs; the line is named.
 
-    Parameters
-    ----------
-    text : bytes
-        UTF-8 or UTF-16 with a byte order mark.
-    source : str
-        Name for error messages.
+    `text`: UTF-8 or UTF-16 with a byte order mark. `source`: name for error messages.
 
     Notes
     -----

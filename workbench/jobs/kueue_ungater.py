@@ -72,10 +72,7 @@ def domains_of_gated_pods(workload: QueuedWorkload, pods: Sequence[Pod]) -> dict
 
     Raises InputError: an offset of indices that is no number: Kueue then ungates no pod of the workload.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        All pods of the workload, gated or not, in the order in which the API lists them.
+    `pods`: all pods of the workload, gated or not, in the order in which the API lists them.
     """
     if workload.admission is None or not workload.admitted:
         return {}

@@ -69,10 +69,7 @@ class Mentions:
         The kind is Job, TopOwner (with the key ``Kind namespace/name``), PodGroup (which need not exist) or Deployment,
         which stands for StatefulSets, too.
 
-        Parameters
-        ----------
-        jobs_of_groups : mapping of str to str
-            The Job of each PodGroup that has one (`job_of_group`).
+        `jobs_of_groups`: the Job of each PodGroup that has one (`job_of_group`).
         """
         job = next((key for key in self.jobs if key in cluster.jobs), "") or jobs_of_groups.get(self.group, "")
         if job:
@@ -128,10 +125,7 @@ def sort_pods(cluster: ClusterObjects, known: Mapping[str, Mentions] = MappingPr
     `POD_GROUP_LABELS` or the annotation gang.scheduling.koordinator.sh/name, a Deployment by the name of the ReplicaSet
     that controls the pod.
 
-    Parameters
-    ----------
-    known : mapping of str to Mentions
-        What `mentions_of` found in pods, by their keys; pods that are missing are read.
+    `known`: what `mentions_of` found in pods, by their keys; pods that are missing are read.
     """
     result = Membership()
     jobs_of_groups: dict[str, str] = {}

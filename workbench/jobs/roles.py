@@ -78,7 +78,6 @@ def make_role(
 
     Parameters
     ----------
-    name : str
     priorities : Priorities
         The cluster's PriorityClasses, for a spec that names a class and has no number.
     notes : list of Notice

@@ -63,10 +63,7 @@ _OPERATORS = {f"{kind.lower()}-controller": kind for kind in KUBEFLOW_KINDS} | {
 def top_mentions(metadata: Metadata) -> tuple[str, ...]:
     """The top owners that an object names, each as ``Kind namespace/name``, the outermost first; they need not exist.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        Metadata of a pod, or of an object between a top owner and its pods, such as a Job of a JobSet.
+    `metadata`: metadata of a pod, or of an object between a top owner and its pods, such as a Job of a JobSet.
     """
     labels, controller = metadata.labels, metadata.controller
     found = [(kind, labels[label]) for label, kind in _NAMED.items() if label in labels]
@@ -100,12 +97,7 @@ def top_owner_of(names: tuple[str, ...], owners: Mapping[str, O]) -> str:
     The first of the names that exists is followed to the object that owns it, and so on; a circle of owners is left
     where it closes.
 
-    Parameters
-    ----------
-    names : tuple of str
-        As `top_mentions` returns them.
-    owners : mapping of str to TopOwner
-        The objects that exist, by ``Kind namespace/name``.
+    `names`: as `top_mentions` returns them. `owners`: the objects that exist, by ``Kind namespace/name``.
     """
     found = next((name for name in names if name in owners), "")
     seen = {found}
@@ -129,10 +121,7 @@ def outermost(owners: Mapping[str, O]) -> Iterator[tuple[str, O]]:
 def is_owned(metadata: Metadata, owners: Mapping[str, TopOwner]) -> bool:
     """Whether an object stands between a top owner and its pods, such as a StatefulSet of a LeaderWorkerSet.
 
-    Parameters
-    ----------
-    owners : mapping of str to TopOwner
-        The top owners that exist, by ``Kind namespace/name``.
+    `owners`: the top owners that exist, by ``Kind namespace/name``.
     """
     return bool(top_owner_of(top_mentions(metadata), owners))
 

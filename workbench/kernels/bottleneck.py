@@ -36,6 +36,8 @@ _MOST_TIES = 1_000_000
 class BottleneckSolver:
     """Finds the GPU subsets of one machine whose slowest pair is fastest; the matrix is checked once and never changes.
 
+    Raises InputError: not square, not symmetric, negative, infinite or NaN; CapacityError: more than 1,024 devices.
+
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
@@ -57,13 +59,6 @@ class BottleneckSolver:
         ``choose(free, k) -> mask``: the set that `solve` chooses without ``require``; 0 when k < 1 or fewer than k are
         free. Up to 64 devices this is the compiled object's own method (about 0.05 us a call); it raises ValueError or
         OverflowError for a mask outside the machine and TypeError for what is no int.
-
-    Raises
-    ------
-    InputError
-        Not square, not symmetric, negative, infinite or NaN.
-    CapacityError
-        More than 1,024 devices.
 
     Notes
     -----
@@ -218,24 +213,10 @@ class BottleneckSolver:
         device has the bottleneck inf. Ties: pod after pod gets the lexicographically smallest set, the pods taken by
         size, largest first, and equal ones in the order given.
 
-        Parameters
-        ----------
-        mask : int
-            Mask of the devices to divide; all are given to pods.
-        sizes : sequence of int
-            Devices per pod; their sum is the number of devices in ``mask``.
-
-        Returns
-        -------
-        list of int
-            A mask per pod, in the order of ``sizes``.
-
-        Raises
-        ------
-        CapacityError
-            Machine of more than 16 devices: the exact split is a table over masks.
-        InputError
-            A size below 1, or sizes whose sum is not the number of devices in ``mask``.
+        `mask`: mask of the devices to divide; all are given to pods. `sizes`: devices per pod; their sum is the number
+        of devices in ``mask``. Returns a mask per pod, in the order of ``sizes``. Raises CapacityError: machine of more
+        than 16 devices: the exact split is a table over masks; InputError: a size below 1, or sizes whose sum is not
+        the number of devices in ``mask``.
         """
         order = self._check_sizes(mask, sizes, exactly=True)
         *_, row = self._c_solver.split(mask, [sizes[i] for i in order], 0, True, 1)
@@ -248,6 +229,8 @@ class BottleneckSolver:
         all ways to divide them, the choice has the lexicographically largest ascending list of the pods' own
         bottlenecks. Ties: the union that `solve` prefers, then the division that `split` prefers.
 
+        Raises CapacityError: machine of more than 16 devices; InputError: as `solve` and `split`.
+
         Parameters
         ----------
         free, require : int
@@ -256,13 +239,6 @@ class BottleneckSolver:
             Devices per pod.
         max_splits : int
             How many of the equally good divisions to list.
-
-        Raises
-        ------
-        CapacityError
-            Machine of more than 16 devices.
-        InputError
-            As `solve` and `split`.
         """
         order = self._check_sizes(free, sizes, exactly=False)
         self._words("require", require)

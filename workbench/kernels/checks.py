@@ -139,7 +139,6 @@ def check_number(name: str, value: int, low: int, high: int) -> int:
     ----------
     name : str
         Name of the argument, for the error message.
-    value, low, high : int
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")

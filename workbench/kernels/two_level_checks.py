@@ -257,8 +257,6 @@ def checked_amounts(
 
     Parameters
     ----------
-    name : str
-        The array in the error.
     value : ndarray of shape (*shape), int64
     low, high : int
         Limits of the values, both allowed.
@@ -285,8 +283,6 @@ def checked_csr(
 
     Parameters
     ----------
-    name : str
-        The table in the error.
     start : ndarray of shape (rows + 1,), int64
     entries : ndarray of shape (start[rows],), int32 or int64
         Numbers from `lowest` to below `size`, of the given dtype.

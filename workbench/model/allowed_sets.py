@@ -147,7 +147,6 @@ def best_allowed(
     usable, required : int
         Masks of the GPUs that may and that must be chosen.
     symmetric : {"min", "max", "mean"}
-    link_classes : bool
     max_ties : int or None
         How many ties to list; None: all.
 

@@ -81,7 +81,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        objective, why : str
         n_free : int
             GPUs that may be used.
         """
@@ -93,7 +92,6 @@ class BestGpus(Value, Displayed):
 
         Parameters
         ----------
-        objective : str
         n_free : int
             GPUs that may be used.
         """

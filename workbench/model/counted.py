@@ -12,7 +12,6 @@ def counted(count: int, one: str, many: str = "", form: str = "") -> str:
 
     Parameters
     ----------
-    count : int
     one : str
         The word for one thing, with the verb where the sentence has one: ``node has``.
     many : str

@@ -82,8 +82,6 @@ class Recorder:
 
         Parameters
         ----------
-        name : str
-        tier : int
         kept : bool
             Whether the policy kept the HyperNode, that is did not rule it out.
         why : str
@@ -103,7 +101,6 @@ class Recorder:
 
         Parameters
         ----------
-        name : str
         kept : bool
             Whether the policy kept the node, that is did not rule it out.
         score : float, optional

@@ -136,7 +136,6 @@ def solve_by_numa(
     k : int
         At most as many as are free.
     symmetric : {"min", "max", "mean"}
-    link_classes : bool
     max_ties : int or None
         As for `BottleneckSolver.solve`.
 
@@ -218,7 +217,6 @@ def split_by_numa(
     sizes : sequence of int
         GPUs of each pod.
     symmetric : {"min", "max", "mean"}
-    link_classes : bool
 
     Returns
     -------

@@ -57,7 +57,6 @@ def gang(
         Memory of each pod in GB (1e9 bytes).
     min_available : int, optional
         Pods that must be placed together; None: all of them.
-    queue : str
     priority : int
         Jobs of higher priority come first.
     gpu_resource : str

@@ -110,12 +110,7 @@ class _PlacedPod(NamedTuple):
 class PlacedPod(_PlacedPod):
     """One pod of a placement with its node, rank and GPUs; created on demand.
 
-    Attributes
-    ----------
-    rank : int
-        Rank of the pod in the job.
-    gpus : tuple of int
-        Numbers of the pod's GPUs on its node, ascending.
+    `rank`: rank of the pod in the job. `gpus`: numbers of the pod's GPUs on its node, ascending.
     """
 
     __slots__ = ()
@@ -560,12 +555,8 @@ class Refusal(Value, Displayed, Tabular):
 class Decision(Value):
     """A policy's answer for one gang in a scheduling session: a placement or a refusal.
 
-    Attributes
-    ----------
-    extra : mapping of str to Any
-        Further results of the policy, such as the GPU plan of `koordinator-gpu`.
-    turn : int
-        Number of this decision in its session, counted from 0 in the order in which decisions were taken.
+    `extra`: further results of the policy, such as the GPU plan of `koordinator-gpu`. `turn`: number of this decision
+    in its session, counted from 0 in the order in which decisions were taken.
 
     Examples
     --------

@@ -14,12 +14,8 @@ __all__ = ["QueueUse", "RunningIndex"]
 class QueueUse:
     """What the running pods of one queue hold.
 
-    Attributes
-    ----------
-    pods : int
-        Number of the pods.
-    requests : mapping of str to int
-        Their requests, summed by resource; resources of which they hold nothing are left out.
+    `pods`: number of the pods. `requests`: their requests, summed by resource; resources of which they hold nothing are
+    left out.
     """
 
     pods: int
@@ -63,10 +59,7 @@ class RunningIndex:
     def changed(self, gone: Iterable[RunningPod], new: Iterable[RunningPod]) -> RunningIndex:
         """The index after some pods have gone and others have come.
 
-        Parameters
-        ----------
-        gone : iterable of RunningPod
-            Pods of this index or of `new`, the same objects.
+        `gone`: pods of this index or of `new`, the same objects.
 
         Returns
         -------

@@ -22,6 +22,8 @@ __all__ = ["Scenario", "key_of_job"]
 def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
     """The ``namespace/name`` of the job that is called `name`.
 
+    Raises UnknownNameError: there is none; InputError: a name alone that jobs of several namespaces have.
+
     Parameters
     ----------
     name : str
@@ -30,13 +32,6 @@ def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
         ``namespace/name`` of each job.
     source : str
         What the name comes from, for an error.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none.
-    InputError
-        A name alone that jobs of several namespaces have.
     """
     if name in keys:
         return name
@@ -100,12 +95,7 @@ class Scenario(Value, Displayed, Tabular):
     def gang(self, name: str) -> Gang:
         """The gang named `name`, given alone or as ``namespace/name``.
 
-        Raises
-        ------
-        UnknownNameError
-            There is none.
-        InputError
-            A name alone that gangs of several namespaces have.
+        Raises UnknownNameError: there is none; InputError: a name alone that gangs of several namespaces have.
         """
         key = key_of_job(name, [gang.key for gang in self.gangs])
         return next(gang for gang in self.gangs if gang.key == key)
@@ -136,10 +126,6 @@ class Scenario(Value, Displayed, Tabular):
         **params
             Parameters of the policy by name.
 
-        Returns
-        -------
-        Placement or Refusal
-
         Examples
         --------
         >>> import workbench as wb
@@ -169,10 +155,6 @@ class Scenario(Value, Displayed, Tabular):
         ----------
         policy, **params
             As in `place`.
-
-        Returns
-        -------
-        list of Decision
         """
         return handed_in("schedule")(self, None, policy, **params)
 
@@ -183,15 +165,13 @@ class Scenario(Value, Displayed, Tabular):
         ----------
         job, policy, **params
             As in `place`.
-
-        Returns
-        -------
-        Explanation
         """
         return handed_in("explain")(self._named(job), self, policy, **params)
 
     def compare(self, policies: Any = None, **options: Any) -> Any:
         """Place the jobs by each of several policies, and set the results side by side: `workbench.compare`.
+
+        Raises UnknownNameError: an argument that `workbench.compare` does not have.
 
         Parameters
         ----------
@@ -199,15 +179,6 @@ class Scenario(Value, Displayed, Tabular):
             None: the usual ones.
         **options
             Further arguments of `workbench.compare`.
-
-        Returns
-        -------
-        Comparison
-
-        Raises
-        ------
-        UnknownNameError
-            An argument that `workbench.compare` does not have.
         """
         if policies is not None:
             options["policies"] = policies

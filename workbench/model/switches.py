@@ -224,12 +224,10 @@ class SwitchTable(Value):
         ----------
         rows : sequence of (name, address, sequence of (node, position))
             One row per switch, in configuration order; nodes are given by index, with their position under the switch.
-        n_nodes : int
         nodes_per_switch : int, optional
             None: as many as the largest switch has.
         preset : SwitchStates, optional
             None: every switch idle.
-        level : str
         """
         sizes = [len(nodes) for _, _, nodes in rows]
         entries = [entry for _, _, nodes in rows for entry in nodes]

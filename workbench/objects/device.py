@@ -73,8 +73,6 @@ def device_manifest(
 
     Parameters
     ----------
-    name : str
-        Name of the node.
     gpus : iterable of int
         Minor numbers, written in ascending order.
     bandwidth : BandwidthMatrix, optional

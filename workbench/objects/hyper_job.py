@@ -155,13 +155,7 @@ def job_specs_in(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def job_manifest(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of a Job of one entry, without labels and owner.
-
-    Parameters
-    ----------
-    name : str
-        Name of the Job.
-    """
+    """The manifest of a Job of one entry, without labels and owner."""
     metadata = {"name": name, "namespace": hyper_job.namespace}
     return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": member.template}
 

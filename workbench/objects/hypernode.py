@@ -80,12 +80,8 @@ def make_hypernode(
 
     Parameters
     ----------
-    name : str
-    tier : int
     nodes, children : sequence of str
         Names of nodes and of HyperNodes; children become the first members, each in the order given.
-    tier_name : str
-    labels, annotations : mapping of str to str, optional
     """
     members = [Member("HyperNode", Selector(child)) for child in children]
     members += [Member("Node", Selector(node)) for node in nodes]
@@ -98,11 +94,7 @@ def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> H
 
     Raises InputError: a field of the wrong type, an unknown member type, a pattern that RE2 refuses.
 
-    Parameters
-    ----------
-    data : mapping
-    keep_patterns : bool
-        Keep a pattern that RE2 refuses instead of raising; such a pattern selects nothing.
+    `keep_patterns`: keep a pattern that RE2 refuses instead of raising; such a pattern selects nothing.
     """
     spec = get_map(data, "spec", "")
     return HyperNode(

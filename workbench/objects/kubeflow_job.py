@@ -31,12 +31,8 @@ _FIRST = ("launcher", "scheduler", "chief", "master", "ps", "server", "worker", 
 class ReplicaSpec:
     """The replicas of one type.
 
-    Attributes
-    ----------
-    type : str
-        In lower case, as in the names of the pods: ``master``, ``worker``.
-    succeeded : int
-        Pods that have succeeded according to the status of the job.
+    `type`: in lower case, as in the names of the pods: ``master``, ``worker``. `succeeded`: pods that have succeeded
+    according to the status of the job.
     """
 
     type: str

@@ -68,8 +68,6 @@ def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: boo
 
     Parameters
     ----------
-    data : mapping
-        The task.
     where : str
         Path of the task, for error messages.
     submitted : bool

@@ -120,8 +120,6 @@ def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]
     ----------
     data : mapping
         The mapping that has the field.
-    key : str
-        Name of the field.
     where : str
         Path of `data`, for error messages.
     """

@@ -163,17 +163,14 @@ def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least:
 
     Raises InputError: another type, fewer than `least` or more than a million.
 
+    `key`, `where`: as in `read_role_template`.
+
     Parameters
     ----------
     data : mapping
         The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`.
     default : int
         Value where absent.
-    least : int
     """
     number = get_count(data, key, where, default)
     if number < least:

@@ -78,7 +78,6 @@ def label(x: float, y: float, text: str, anchor: str = "", more: str = "") -> st
 
     Parameters
     ----------
-    x, y : float
     anchor : {"", "start", "middle", "end"}
         Part of the text that stands at `x`; empty: its start.
     more : str
@@ -129,7 +128,6 @@ def tick_across(x: float, between: tuple[float, float], text: str, y: float, opa
 
     Parameters
     ----------
-    x : float
     between : (float, float)
         Top and bottom of the line.
     y : float
@@ -147,7 +145,6 @@ def tick_upwards(y: float, between: tuple[float, float], text: str) -> str:
 
     Parameters
     ----------
-    y : float
     between : (float, float)
         Left and right end of the line.
     """
@@ -191,7 +188,6 @@ def colour_bar(x: float, y: float, width: float, shades: Sequence[float]) -> lis
 
     Parameters
     ----------
-    x, y, width : float
     shades : sequence of float
         Places on the scale of `heat`, 0 to 1.
     """

@@ -90,7 +90,6 @@ def view_topology(
         Jobs to colour the nodes by.
     snapshot : ClusterSnapshot, optional
         Gives the GPUs of each node and those in use.
-    title : str
     """
     if kind not in ("svg", "pyvis"):
         raise InputError("unknown kind of picture", source="kind", got=repr(kind), expected="svg or pyvis")
@@ -109,7 +108,6 @@ def view_matrix(
         The set to mark.
     pair : tuple of int, optional
         The slowest pair of the set; by default the slowest direction inside the set.
-    title : str
     """
     outside = [gpu for gpu in (*gpus, *(pair or ())) if not 0 <= gpu < len(matrix)]
     if outside:

@@ -46,7 +46,6 @@ def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> st
 
     Parameters
     ----------
-    title : str
     across : str
         What the axis counts, with the unit.
     rows : sequence of DrawnInterval

@@ -45,7 +45,6 @@ def draw_lines(
 
     Parameters
     ----------
-    title : str
     across, upwards : str
         What the two axes count, with the unit.
     lines : mapping of str to sequence of (float, float)

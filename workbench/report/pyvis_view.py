@@ -38,7 +38,6 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
         At most `MAX_NODES` nodes.
     who : Occupancy, optional
         Colours the nodes; a node of several jobs has the first one's colour and names all in its tool tip.
-    height_px : int
 
     Returns
     -------

@@ -78,7 +78,6 @@ def listed(
     heads : sequence of str
     rows : sequence of sequence of object
         Cells of each row; numbers are rounded for people.
-    title : str
     right : sequence of int
         Indices of the columns aligned right (numbers).
     most : int
@@ -106,7 +105,6 @@ def metric_table(
         Headings of the columns before those of the metrics.
     rows : iterable of (sequence of str, sequence of (str, bool))
         Texts of the first columns, and the cells of the metrics as `shown_cells` returns them.
-    title : str
     """
     table = new_table(
         *heads,

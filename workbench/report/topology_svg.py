@@ -206,7 +206,6 @@ def draw_topology(
     Parameters
     ----------
     who : Occupancy, optional
-    title : str
     plan : DrawingPlan, optional
     """
     return str(draw_parts(topology, who, title, plan))

@@ -46,7 +46,6 @@ def at_load(
     load : float
         GPU seconds that the jobs ask for, over those that the cluster has until the last one arrives; above 0. A finite
         number of jobs is a sample: the load that is drawn differs.
-    rng : numpy.random.Generator
     kind : {"poisson", "diurnal", "bursty"}
         ``poisson``: independent arrivals. ``diurnal``: independent, with a rate that swings by 60 % within a day.
         ``bursty``: gaps from a gamma distribution whose standard deviation is five times its mean.

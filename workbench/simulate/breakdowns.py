@@ -121,7 +121,6 @@ def draw_breakdowns(
     snapshot, rates
     until_s : float
         Seconds; repairs may end later.
-    rng : numpy.random.Generator
     fabric : RoutedFabric, optional
         Network whose cables break, too; the other breakdowns are the same with and without it.
     """

@@ -38,7 +38,6 @@ def tuned_arrivals(trace: PodTrace, load: float, rng: np.random.Generator) -> Lo
     ----------
     load : float
         GPU thousandths asked for, as a multiple of those of the cluster; above 0.
-    rng : numpy.random.Generator
 
     Returns
     -------

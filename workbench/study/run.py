@@ -35,7 +35,6 @@ def run_study(
 
     Parameters
     ----------
-    folder : Path
     address, workers, progress
         As in `Study.run`, with its errors.
     """

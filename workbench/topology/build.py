@@ -177,12 +177,8 @@ def cut_cycles(tier: Mapping[str, int], parent: dict[str, str]) -> tuple[list[st
 
     Each cycle is cut above its HyperNode of the highest tier; ties: the larger name.
 
-    Parameters
-    ----------
-    tier : mapping of str to int
-        Tier of every HyperNode, in byte order of names.
-    parent : dict of str to str
-        Parent of each HyperNode that has one; changed in place.
+    `tier`: tier of every HyperNode, in byte order of names. `parent`: parent of each HyperNode that has one; changed in
+    place.
 
     Returns
     -------

@@ -84,7 +84,6 @@ def new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
 
     Parameters
     ----------
-    link_gbit_s : float
     gpu_model : str
         Becomes a label, with blanks replaced; empty: no label.
     """

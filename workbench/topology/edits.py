@@ -169,8 +169,6 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
     ----------
     ids : sequence of int
         Items that get the new parent.
-    name : str
-        Name of the new switch.
     """
     items = _topmost(draft, ids)
     parents = {item.parent for item in items}

@@ -209,7 +209,6 @@ def fleet(
         Gangs that wait, of 8 to 4,096 pods with 8 GPUs each.
     queues : int
         Queues that the gangs are in; the first has the weight 1, the next 2, and so on.
-    seed : int
     """
     shape = NodeShape(cpu=96, memory_gib=1024, devices={GPU: GPUS_PER_NODE})
     names = [f"team-{i:0{len(str(queues - 1))}d}" for i in range(queues)]

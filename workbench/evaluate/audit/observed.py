@@ -172,7 +172,6 @@ def audit_session(
         The cluster at that moment, without them.
     observed : mapping of int to Observed
         By the position in `gangs` of each gang that is compared: the node of each of its pods.
-    policy : Policy
 
     Returns
     -------
@@ -211,7 +210,6 @@ def audit_waiting(
     tried : sequence of bool
         Whether the cluster says of each gang that a scheduler found no place for it; otherwise no scheduler may have
         come to it yet, and nothing differs.
-    policy : Policy
     advise : callable
         Called with the policy, its decisions and the snapshot; answers with reports on pending gangs, by
         ``namespace/name``.

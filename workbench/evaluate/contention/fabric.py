@@ -129,10 +129,8 @@ class RoutedFabric(Value):
         Parameters
         ----------
         card_gb_s : float
-        tiers : mapping of int to TierLinks
         rails : int
         routes : {"hashed", "static", "spread"}
-        seed : int
         """
         gpus = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
         return cls(snapshot.topology, tuple(gpus.tolist()), card_gb_s, dict(tiers), rails, routes, seed)

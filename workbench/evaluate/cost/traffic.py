@@ -61,7 +61,6 @@ def tensor_parallel_bytes(
         Layers of the rank.
     microbatches, micro_batch, sequence, hidden : int
         Micro batches per step; samples of one; tokens of a sample; size of a token's activation.
-    bytes_per_element : float
     """
     degree = whole(degree, "degree")
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, hidden=hidden)
@@ -78,7 +77,6 @@ def pipeline_bytes(
     ----------
     microbatches, micro_batch, sequence, hidden : int
         As in `tensor_parallel_bytes`.
-    bytes_per_element : float
     split : int
         Ranks that share the boundary by scatter and gather.
     """
@@ -108,7 +106,6 @@ def expert_parallel_bytes(
         Experts per token.
     microbatches, micro_batch, sequence, hidden : int
         As in `tensor_parallel_bytes`.
-    bytes_per_element : float
     """
     degree = whole(degree, "degree")
     tokens = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence)
@@ -137,7 +134,6 @@ def context_parallel_bytes(
         As in `tensor_parallel_bytes`.
     kv_hidden : int
         Size of a token's keys; its values are as large.
-    bytes_per_element : float
     """
     degree = whole(degree, "degree")
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, kv_hidden=kv_hidden)

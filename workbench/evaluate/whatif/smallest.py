@@ -59,7 +59,6 @@ class FixSearch:
 
         Parameters
         ----------
-        trials : EditTrials
         more : iterable of Family
             Families that only the other session has.
         """

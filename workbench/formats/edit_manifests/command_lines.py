@@ -59,11 +59,8 @@ class CommandLines:
 
         Parameters
         ----------
-        kind : str
-            Kind of the object.
         namespace : str
             Its namespace; empty: none is given.
-        name : str
         patch : mapping or list
             A mapping is a merge patch, a list a JSON patch.
         """
@@ -75,10 +72,6 @@ class CommandLines:
         """Add the deletion of one object.
 
         `kind`, `namespace`: as in `patch`.
-
-        Parameters
-        ----------
-        name : str
         """
         names = self._deletions.setdefault((kind, namespace), [])
         if name not in names:

@@ -26,8 +26,6 @@ def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) 
     ----------
     manifests : ManifestSet
         Changed in place.
-    queue : str
-        Name of the Queue.
     edit : mapping
         The key ``kind`` is one of `AMOUNTS`; ``from`` and ``to`` have the amounts by resource before and after.
     """

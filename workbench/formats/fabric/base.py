@@ -36,12 +36,8 @@ _MANIFEST = re.compile(r"""(?:\s*(?:---|\#[^\n]*)(?:\n|$))*\s*\{?\s*["']?(?:apiV
 class Sample:
     """The text of a file whose format is to be detected.
 
-    Attributes
-    ----------
-    text : str
-        The whole text, without a byte order mark.
-    path : str
-        Name of the file, for formats that only the name distinguishes.
+    `text`: the whole text, without a byte order mark. `path`: name of the file, for formats that only the name
+    distinguishes.
     """
 
     text: str
@@ -157,8 +153,6 @@ def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: M
 
     Parameters
     ----------
-    name : str
-        Name of the node.
     labels : mapping of str to str, optional
         Labels of the node; None: the file gives none.
     allocatable : mapping of str to int, optional
@@ -170,10 +164,7 @@ def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: M
 def switch_heights(children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Height of each switch, 1 for a switch with only nodes below, in byte order of the names.
 
-    Parameters
-    ----------
-    children, nodes : mapping of str to sequence of str
-        As for `switch_tree`.
+    `children`, `nodes`: as for `switch_tree`.
     """
     names = sorted({*children, *nodes}, key=str.encode)
     known = set(names)

@@ -56,15 +56,12 @@ def to_networkx(cluster: ClusterSnapshot | Scenario | Topology) -> Any:
 def route_between(topology: Topology, a: str, b: str) -> list[str]:
     """The way between two nodes up and down the HyperNode tree, both ends included.
 
+    Returns names of the vertices of `to_networkx` on the shortest way; empty if no HyperNode holds both nodes.
+
     Parameters
     ----------
     a, b : str
         Names of nodes.
-
-    Returns
-    -------
-    list of str
-        Names of the vertices of `to_networkx` on the shortest way; empty if no HyperNode holds both nodes.
     """
     import networkx
 
@@ -78,10 +75,7 @@ def route_between(topology: Topology, a: str, b: str) -> list[str]:
 def from_networkx(graph: Any) -> ClusterSnapshot:
     """Make a snapshot from a networkx graph, directed or not; vertex attributes are those of a GraphML file.
 
-    Raises
-    ------
-    InputError
-        As `workbench.formats.fabric.graph.graph_records`.
+    Raises InputError: as `workbench.formats.fabric.graph.graph_records`.
 
     Examples
     --------

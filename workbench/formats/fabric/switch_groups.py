@@ -35,12 +35,8 @@ def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, It
 
     Switches that no node can reach are left out.
 
-    Parameters
-    ----------
-    attached : mapping of str to collection of str
-        Nodes cabled to each switch.
-    links : mapping of str to iterable of str
-        Switches cabled to each switch; every cable must appear in both directions.
+    `attached`: nodes cabled to each switch. `links`: switches cabled to each switch; every cable must appear in both
+    directions.
     """
     ranks = {switch: 1 for switch, nodes in attached.items() if nodes}
     frontier = list(ranks)

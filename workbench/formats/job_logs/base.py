@@ -59,7 +59,6 @@ def make_gang(
 
     Parameters
     ----------
-    name : str
     requests : mapping of str to int
         Requests of each pod, base units; zeros are left out.
     queue, priority, constraint

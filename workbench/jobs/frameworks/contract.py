@@ -197,7 +197,5 @@ def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]
     ----------
     call : PluginCall
         Input of the plugin's hook, which has the stored objects.
-    kind, name : str
-        The object to delete.
     """
     return (Action("delete", kind, name),) if (kind, name) in call.stored else ()

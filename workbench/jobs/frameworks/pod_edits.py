@@ -80,8 +80,6 @@ def with_port(container: Object, name: str, number: int) -> Object:
     ----------
     container : mapping
         The manifest to copy; it is not changed.
-    name : str
-        Name of the port.
     """
     if any(each.get("containerPort") == number for each in container.get("ports") or ()):
         return container
@@ -117,7 +115,6 @@ def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
     ----------
     pod : mapping
         The manifest to copy; it is not changed.
-    key, value : str
     """
     metadata = pod.get("metadata") or {}
     return {**pod, "metadata": {**metadata, "annotations": {**annotations_of(pod), key: value}}}

@@ -36,8 +36,6 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
     ----------
     hyper_job : Metadata
         Metadata of the HyperJob, which becomes the owner.
-    name : str
-        Name of the Job.
     """
     owner = {
         "apiVersion": "training.volcano.sh/v1alpha1",

@@ -39,10 +39,7 @@ _RULES: Mapping[str, Callable[[Any, Mapping[str, int]], list[PlannedGang]]] = {
 def planned_gangs(owner: TopOwner, pods: Iterable[Pod]) -> list[PlannedGang]:
     """The gangs that the controllers of an object make of it; empty if they make no pods any more, or none for now.
 
-    Parameters
-    ----------
-    pods : iterable of Pod
-        Its existing pods, in any state.
+    `pods`: its existing pods, in any state.
     """
     if owner.finished or owner.held:
         return []
@@ -72,10 +69,7 @@ def pods_by_gang(owner: TopOwner, pods: Sequence[Pod]) -> dict[str, list[Pod]]:
 def pod_group_of(pods: Iterable[Pod], groups: Mapping[str, PodGroup]) -> PodGroup | None:
     """The PodGroup that the pods of a gang name; None if they name none that exists, or several.
 
-    Parameters
-    ----------
-    groups : mapping of str to PodGroup
-        PodGroups by ``namespace/name``.
+    `groups`: PodGroups by ``namespace/name``.
     """
     named = {key for pod in pods for key in mentions_of(pod).pod_groups if key in groups}
     return groups[named.pop()] if len(named) == 1 else None

@@ -38,7 +38,6 @@ def admission_manifests(
         Pods with one of these values of schedulerName are sent there.
     certificate, key : bytes
         PEM, for the host ``topology-workbench-admission.NAMESPACE.svc``; the certificate is its own authority.
-    replicas : int
     """
     name = ADMISSION_NAME
     account = {"kind": "ServiceAccount", "namespace": namespace, "name": name}

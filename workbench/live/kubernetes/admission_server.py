@@ -51,7 +51,6 @@ class AdmissionServer:
         By which queues, namespaces and HyperNodes are read and followed.
     schedulers : collection of str
         Pods with one of these values of schedulerName get the variables of their GPUs.
-    host : str
     port : int
         0: a free one.
     certificate, key : Path
@@ -184,8 +183,6 @@ def webhook_configurations(
         PEM of the authority of its certificate.
     schedulers : collection of str
         Pods with one of these values of schedulerName are sent there; other pods are created without it.
-    name : str
-        Name of the objects.
     """
     config = {**client, "caBundle": base64.b64encode(ca).decode()}
     common = {

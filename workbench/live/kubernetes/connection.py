@@ -169,7 +169,6 @@ class Connection:
 
         Parameters
         ----------
-        path : str
         silence_s : float
             Seconds without a byte after which the connection counts as lost.
         opened : callable

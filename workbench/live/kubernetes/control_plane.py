@@ -99,13 +99,8 @@ def write_kubeconfig(path: Path, context: str, url: str, ca_file: Path, user: st
 
     Parameters
     ----------
-    path : Path
     context : str
         Name of the context, and of its cluster.
-    url : str
-    ca_file : Path
-    user : str
-    token : str
     """
     content = {
         "apiVersion": "v1",

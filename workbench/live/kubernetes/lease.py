@@ -53,7 +53,6 @@ class Lease:
 
     Parameters
     ----------
-    namespace, name : str
     identity : str, optional
         Name of this candidate; None: host name, process number and a random part.
 

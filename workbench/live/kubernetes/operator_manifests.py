@@ -109,8 +109,6 @@ def workload(
         Of the Deployment, and of the service account of its pods.
     container : mapping
         Their container, without its security context.
-    replicas : int
-    volumes : sequence of mapping
     """
     labels = {"app": name}
     confined = {
@@ -178,7 +176,6 @@ def role(
     Parameters
     ----------
     kind : {"Role", "ClusterRole"}
-    name : str
     namespace : str
         Empty for a ClusterRole.
     rules : sequence of mapping

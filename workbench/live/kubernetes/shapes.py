@@ -64,7 +64,6 @@ def checked_item(data: Any, what: str, *, named: bool = True) -> Object:
 
     Parameters
     ----------
-    data : any
     named : bool
         Whether the object must have a name.
     """

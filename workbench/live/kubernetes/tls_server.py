@@ -28,7 +28,6 @@ class TlsServer(BoundedServer):
     ----------
     address : tuple of (str, int)
         Host and port.
-    handler : type of BoundedHandler
     certificate, key : Path
         PEM files.
     """

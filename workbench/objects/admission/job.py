@@ -137,8 +137,6 @@ def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
     ----------
     job : str
         Name of its Job.
-    path : str
-        Path of the task.
     """
     where = child(path, "partitionPolicy")
     if text := partition_error(task, job):

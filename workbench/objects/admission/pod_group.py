@@ -46,7 +46,6 @@ def pod_group_findings(
 
     Parameters
     ----------
-    queue : str
     queue_state : str, optional
     release : Release
         As in `refuse_pod_group`.

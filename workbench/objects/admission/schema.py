@@ -66,8 +66,6 @@ def below(path: str, value: int, least: int) -> str:
 
     Parameters
     ----------
-    path : str
-        Path of the field.
     value : int
         Number found.
     least : int
@@ -81,8 +79,6 @@ def too_short(path: str, value: str, least: int) -> str:
 
     Parameters
     ----------
-    path : str
-        Path of the field.
     value : str
         String found.
     least : int

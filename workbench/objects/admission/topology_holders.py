@@ -53,7 +53,6 @@ def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Co
 
     Parameters
     ----------
-    data : mapping
     tier_names : collection of str, optional
         Tier names of all HyperNodes; None if HyperNodes are unknown, and then there are no notices.
     """

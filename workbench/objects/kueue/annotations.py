@@ -107,8 +107,6 @@ def topology_request(
 
     Parameters
     ----------
-    annotations : mapping of str to str
-        Annotations of the pod template.
     index_label : str, optional
         Label in which pods of the job have their index; None: they have none.
     sub_group_label : str, optional

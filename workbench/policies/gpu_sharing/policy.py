@@ -268,7 +268,6 @@ class GpuSharingPolicy(Composed):
 
     Parameters
     ----------
-    name : str
     rule : str
         One of ``workbench.kernels.gpu_sharing.RULES``.
     parameters : TieParameters or DrawParameters

@@ -58,6 +58,9 @@ class GpuChoice:
     def values(self, matrix: BandwidthMatrix | None, free: int, counts: Sequence[int], bound: int) -> list[float]:
         """Bottleneck in GB/s of the best set of free GPUs, for each number of GPUs to choose.
 
+        Returns the bottlenecks; inf where fewer than two GPUs, including those in `bound`, are in the set; -1 where the
+        matrix is unknown.
+
         Parameters
         ----------
         matrix : BandwidthMatrix or None
@@ -68,12 +71,6 @@ class GpuChoice:
             Numbers of GPUs to choose.
         bound : int
             Mask of the GPUs that the group already holds on the node; their pairs count too.
-
-        Returns
-        -------
-        list of float
-            The bottlenecks; inf where fewer than two GPUs, including those in `bound`, are in the set; -1 where the
-            matrix is unknown.
         """
         held = bound.bit_count()
         solver = self._solver(matrix) if matrix is not None else None

@@ -48,6 +48,8 @@ def node_classes(
 ) -> list[NodeClass]:
     """Divide the nodes that hold at least one pod of a group into classes with equal room, free GPUs and bandwidths.
 
+    The result is in the order of their first nodes' names; empty if no node holds a pod.
+
     Parameters
     ----------
     roles : sequence of int
@@ -62,11 +64,6 @@ def node_classes(
         Rule that gives the best bottleneck for each number of GPUs.
     members : mapping of int to int
         Mask of the GPUs that the group holds already, by node; nodes without such GPUs are missing.
-
-    Returns
-    -------
-    list of NodeClass
-        In the order of their first nodes' names; empty if no node holds a pod.
     """
     demand, snapshot = request.demand, request.snapshot
     rows = demand.rows[list(roles)]

@@ -75,6 +75,8 @@ class NodeSet:
 def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> NodeSet | None:
     """Choose nodes that together hold a whole group of pods.
 
+    Returns None if no set of nodes holds all pods, or none was found before the search had to stop.
+
     Parameters
     ----------
     classes : sequence of NodeClass
@@ -83,11 +85,6 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
         Pods of each shape.
     gpus : tuple of int
         GPUs of one pod of each shape.
-
-    Returns
-    -------
-    NodeSet or None
-        None if no set of nodes holds all pods, or none was found before the search had to stop.
 
     Notes
     -----

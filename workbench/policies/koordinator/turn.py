@@ -48,7 +48,6 @@ class GangTurn:
         GPUs of the whole group on each node.
     planned : set of int
         Pods that a plan of the group covers.
-    warnings : list of Notice
     """
 
     def __init__(self, request: Request, free: Words, choice: GpuChoice, members: dict[int, int], bound: int) -> None:

@@ -50,12 +50,10 @@ def schedule_alike(
     ----------
     cluster : KubeCluster
         Holds the pods afterwards.
-    shape : PodShape
     count : int
         Number of pods.
     candidates : ndarray of shape (k,), int32
         As for `schedule_pod`.
-    settings : KubeSettings
 
     Returns
     -------
@@ -81,15 +79,7 @@ def schedule_alike(
 
 
 def independent(cluster: KubeCluster, shape: PodShape, settings: KubeSettings) -> bool:
-    """Whether neither the pod's rules nor those of any other pod relate it to other pods.
-
-    Parameters
-    ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
-    """
+    """Whether neither the pod's rules nor those of any other pod relate it to other pods."""
     if shape.rules.spread or shape.rules.names_pods or default_constraints(shape, settings):
         return False
     for kind, _ in cluster.pods.with_rules():
@@ -109,10 +99,7 @@ class NodeLevels:
 
     Attributes
     ----------
-    cluster : KubeCluster
-    shape : PodShape
     candidates : ndarray of shape (k,), int32
-    settings : KubeSettings
     most : int
         Levels that may be needed.
     by_room : bool

@@ -64,8 +64,6 @@ def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
     ----------
     candidates : ndarray of shape (k,), int32
         Indices of the nodes.
-    name : str
-        Name of the node.
     """
     return next((i for i in candidates.tolist() if nodes.names[i] == name), None)
 

@@ -40,9 +40,6 @@ class KubeNodes(Value):
 
     Attributes
     ----------
-    names : tuple of str
-    labels : NodeLabels
-    taints : NodeTaints
     unschedulable : ndarray of shape (n,), bool
     resources : tuple of str
         Columns of `allocatable`; cpu, memory and pods are among them.
@@ -132,7 +129,6 @@ class KubeNodes(Value):
 
         Parameters
         ----------
-        key : str
         amounts : ndarray of shape (n,), int64
             Of each node, such as the number of its pods.
         counted : ndarray of shape (n,), bool, optional
@@ -174,7 +170,6 @@ class KubeCluster(Working):
 
     Parameters
     ----------
-    nodes : KubeNodes
     pods : iterable of (PodShape, int)
         Pods that have a node, with the index of the node.
     namespaces : mapping of str to mapping of str to str
@@ -182,12 +177,10 @@ class KubeCluster(Working):
 
     Attributes
     ----------
-    nodes : KubeNodes
     requested : ndarray of shape (n, r), int64
         Base units, in the columns of the nodes; a pod counts 1 in the column pods.
     assumed : ndarray of shape (n, 2), int64
         CPU and memory that scores assume beyond `requested` for containers without a request.
-    pods : PodCounts
     start : int
         Place in the order of nodes at which the next search starts, if only a share of the nodes is looked at.
     """
@@ -213,7 +206,6 @@ class KubeCluster(Working):
 
         Parameters
         ----------
-        ledger : Ledger
         idle : ndarray of shape (n, r), int64
             Idle resources of its nodes.
         """

@@ -54,9 +54,6 @@ def filter_named(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> N
 
     Parameters
     ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
     statuses : NodeStatuses
         The nodes to ask about; receives the failures.
     """
@@ -76,13 +73,7 @@ def filter_closed(nodes: KubeNodes, statuses: NodeStatuses) -> None:
 def filter_unschedulable(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
     """Fail cordoned nodes, unless the pod tolerates the taint of such nodes.
 
-    Parameters
-    ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `shape`, `statuses`: as in `filter_named`.
     """
     if nodes.unschedulable.any() and not any(each.covers(_CORDONED) for each in shape.filter.tolerations):
         told = Status(Code.UNRESOLVABLE, ("node(s) were unschedulable",))
@@ -92,13 +83,7 @@ def filter_unschedulable(nodes: KubeNodes, shape: PodShape, statuses: NodeStatus
 def filter_taints(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
     """Fail nodes with a taint NoSchedule or NoExecute that the pod does not tolerate.
 
-    Parameters
-    ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `shape`, `statuses`: as in `filter_named`.
     """
     told = Status(Code.UNRESOLVABLE, ("node(s) had untolerated taint(s)",))
     statuses.fail(~matches_taints(nodes, shape)[statuses.nodes], told)
@@ -107,14 +92,7 @@ def filter_taints(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> 
 def filter_affinity(nodes: KubeNodes, shape: PodShape, settings: KubeSettings, statuses: NodeStatuses) -> None:
     """Fail nodes that the pod's node selector, its required node affinity or the configured one do not accept.
 
-    Parameters
-    ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `shape`, `statuses`: as in `filter_named`.
     """
     accepted = matches_affinity(nodes, shape)
     if settings.added_affinity:
@@ -140,9 +118,6 @@ def taint_scores(nodes: KubeNodes, shape: PodShape, at: Ints) -> Longs:
 
     Parameters
     ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
     at : ndarray of shape (m,), int32
         Indices of the nodes.
     """
@@ -156,14 +131,7 @@ def affinity_scores(nodes: KubeNodes, shape: PodShape, settings: KubeSettings, a
 
     None: the plugin is skipped, because there is no preferred term.
 
-    Parameters
-    ----------
-    nodes : KubeNodes
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
-    at : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `shape`, `at`: as in `taint_scores`.
     """
     preferences = (*settings.added_preferences, *shape.rules.preferred_nodes)
     if not preferences:

@@ -109,18 +109,12 @@ def schedule_pod(
     ----------
     cluster : KubeCluster
         Its `KubeCluster.start` moves on if `KubeSettings.percentage` limits the search.
-    shape : PodShape
     candidates : ndarray of shape (k,), int32
         Nodes that may take the pod, in the order in which they are looked at; all others still count for spreading and
         affinity.
-    settings : KubeSettings
     nominated : str
         Node that preemption chose for the pod before: taken without scoring if it is a candidate and passes all
         filters; empty: none.
-
-    Returns
-    -------
-    PodChoice
     """
     first = nominated_node(cluster.nodes, candidates, nominated) if nominated else None
     if first is not None:
@@ -175,12 +169,8 @@ def filter_pod(
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
     candidates : ndarray of shape (k,), int32
         Indices of the nodes.
-    settings : KubeSettings
     plugins : collection of str
         The plugins that are asked, by upstream's names.
     """
@@ -196,12 +186,8 @@ def passes(cluster: KubeCluster, shape: PodShape, node: int, settings: KubeSetti
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
     node : int
         Index of the node.
-    settings : KubeSettings
     """
     return filter_pod(cluster, shape, np.array([node], dtype=np.int32), settings).of(0)
 
@@ -217,10 +203,7 @@ def score_pod(
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
     feasible : ndarray of shape (m,), int32
-    settings : KubeSettings
     plugins : collection of str
         The plugins that are asked, by upstream's names.
     """

@@ -53,10 +53,6 @@ def filter_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, st
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
     statuses : NodeStatuses
         The nodes to ask about; receives the failures.
     """
@@ -105,10 +101,6 @@ def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pods.
-    settings : KubeSettings
     nodes : ndarray of shape (m,), int32
         Indices of the nodes.
     cap : int
@@ -130,7 +122,6 @@ class NodeAmounts:
 
     Attributes
     ----------
-    weight : int
     used, capacity : ndarray of shape (m,), int64
         What the pods on each node use, and what is allocatable there.
     row : int
@@ -177,9 +168,6 @@ def amounts_of(
 
     Parameters
     ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
     resources : sequence of (str, int)
         Resources with their weights.
     nodes : ndarray of shape (m,), int32
@@ -204,14 +192,7 @@ def amounts_of(
 def fit_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints) -> Longs:
     """Score of NodeResourcesFit on each of some nodes, int64 of shape (m,), by the configured strategy.
 
-    Parameters
-    ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `shape`, `nodes`: as in `amounts_of`.
     """
     amounts = amounts_of(cluster, shape, settings.resources, nodes, assumed=True)
     return strategy_scores(settings, amounts, len(nodes), 1)
@@ -222,10 +203,8 @@ def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_no
 
     Parameters
     ----------
-    settings : KubeSettings
     amounts : sequence of NodeAmounts
         Of these nodes, and perhaps of others behind them.
-    n_nodes : int
     pods : int
         The pod that is scored is one of them.
     """
@@ -299,14 +278,7 @@ def balanced_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSetting
 
     None: the plugin is skipped, because the pod requests none of the resources.
 
-    Parameters
-    ----------
-    cluster : KubeCluster
-    shape : PodShape
-        The pod.
-    settings : KubeSettings
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `shape`, `nodes`: as in `amounts_of`.
     """
     if not any(shape.requests.get(name) for name, _ in settings.balanced):
         return None
@@ -330,8 +302,6 @@ def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
     ----------
     amounts : sequence of NodeAmounts
         Of these nodes, and perhaps of others behind them.
-    n_nodes : int
-    pods : int
     """
     shares = [_used_share(each, n_nodes, pods) for each in amounts]
     known = [None if each.lacking is None else ~each.lacking[:n_nodes] for each in amounts]

@@ -143,8 +143,6 @@ def prune(domains: Domains, query: PlacementQuery, level: int, first: int, end: 
     ----------
     domains : Domains
         Counts are changed.
-    level : int
-        Level of the siblings.
     first, end : int
         The siblings.
     threshold : int
@@ -181,7 +179,6 @@ def spread(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, t
     ----------
     domains : Domains
         Counts of the domains that get something are set to that.
-    level : int
     chosen : ndarray of shape (m,), int64
         Domains of that level to choose from.
     threshold : int

@@ -110,7 +110,6 @@ def count_upwards(tree: LevelTree, query: PlacementQuery, counts: DomainCounts) 
 
     Parameters
     ----------
-    tree : LevelTree
     query : PlacementQuery
         Slices and leaders.
     counts : DomainCounts
@@ -133,7 +132,6 @@ def recount(
 
     Parameters
     ----------
-    tree : LevelTree
     spans : sequence of (int, int)
         Per level from `top` on, first index and end of the domains; each level's domains are the children of the
         level above.

@@ -74,7 +74,6 @@ def smallest_set(
 
     Parameters
     ----------
-    level : int
     ordered : ndarray of int64
         Domains of that level; the order decides between equal sets.
     slices, leaders, slice_size : int
@@ -198,7 +197,6 @@ def entropy_order(domains: Domains, level: int, chosen: Longs) -> Longs:
 
     Parameters
     ----------
-    level : int
     chosen : ndarray of shape (m,), int64
         Domains of that level.
 

@@ -80,11 +80,8 @@ class GangSnapshot(TopologySnapshot):
 
         Parameters
         ----------
-        name : str
-            Name of the pod set.
         role : int
             Index of the role in the gang.
-        count : int
         """
         demand, filters = self.request.demand, self.request.gang.roles[role].filter
         requests = {

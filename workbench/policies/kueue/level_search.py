@@ -113,7 +113,6 @@ def take_in_order(
 
     Parameters
     ----------
-    level : int
     ordered : ndarray of shape (m,), int64
         Domains of that level.
     count : ndarray of shape (m,), int64

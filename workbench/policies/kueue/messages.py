@@ -32,7 +32,6 @@ def no_fit_text(
     ----------
     topology : str
         Name of the topology.
-    levels : sequence of str
     domains : Domains
         As counted for the request, not changed by a placement.
     excluded : mapping of str to int
@@ -72,9 +71,6 @@ def broken_slices(name: str, count: int, slices: Sequence[SliceLayer]) -> str:
 
     Parameters
     ----------
-    name : str
-        Name of the pod set.
-    count : int
     slices : sequence of SliceLayer
         Outermost layer first.
     """

@@ -66,7 +66,6 @@ class Domains:
 
         Parameters
         ----------
-        level : int
         domains : ndarray of int64
             Not empty, in one of the orders. With preferred node affinity only the first ones, with equal scores, are
             looked at.
@@ -91,7 +90,6 @@ class Domains:
 
         Parameters
         ----------
-        level : int
         domains : ndarray of shape (m,), int64
             Domains of that level.
         need, leaders : int

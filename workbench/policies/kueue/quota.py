@@ -25,14 +25,8 @@ class QuotaNode:
 
     A node's usage that exceeds what it does not lend counts at its parent, too.
 
-    Parameters
-    ----------
-    name : str
-    groups : iterable of iterable of FlavorQuotas
-
     Attributes
     ----------
-    parent : QuotaNode, optional
     cohorts, queues : list of QuotaNode
         Children.
     quotas : dict
@@ -170,10 +164,7 @@ def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) 
 
     A cohort that is only named, as parent or by a queue, has no quota of its own.
 
-    Raises
-    ------
-    InputError
-        A cohort inside itself.
+    Raises InputError: a cohort inside itself.
     """
     known = {cohort.name: cohort for cohort in cohorts}
     above: dict[str, QuotaNode] = {}

@@ -43,24 +43,15 @@ _CRASH = (
 class PlacementSearch:
     """One placement of a pod set and its leader.
 
+    `bound`: path of the domain that all pods must be in; empty: anywhere.
+
     Parameters
     ----------
-    leaves : Leaves
     conditions : LeafConditions, optional
         None if leaves are no single nodes: nothing is then excluded by them.
-    flavor : Flavor
-    gates : Gates
     columns : mapping of str to int
         Column of each resource in `free`.
     free : ndarray of shape (leaves, resources), int64
-    workers : PodSet
-    leader : PodSet, optional
-
-    Attributes
-    ----------
-    bound : tuple of str
-        Path of the domain that all pods must be in; empty: anywhere.
-    observer : Observer, optional
     """
 
     def __init__(

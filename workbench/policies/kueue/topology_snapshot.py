@@ -39,21 +39,16 @@ PODS = "pods"
 class TopologySnapshot(Working, ABC):
     """Free resources of the leaves of a topology tree; changed by `add` and `remove`.
 
+    `observer`: is told of every search.
+
     Parameters
     ----------
-    leaves : Leaves
     flavor : Flavor
         `flavor.topology` is the name of the topology in messages.
-    gates : Gates
     columns : mapping of str to int
         Column of each resource in `capacity`; ``pods`` is one of them.
     capacity : ndarray of shape (leaves, resources), int64
         What workloads could take if they held nothing.
-
-    Attributes
-    ----------
-    observer : Observer, optional
-        Is told of every search.
     """
 
     # `place` takes the pod sets of a workload in order, on a copy of what they take:
@@ -169,9 +164,6 @@ class TopologySnapshot(Working, ABC):
 
         Parameters
         ----------
-        workers : PodSet
-        leader : PodSet, optional
-        taken : iterable of DomainUsage
         simulate_empty : bool
             As in `place`.
         """

@@ -100,10 +100,6 @@ def nearest_misses(switches: Switches, n_pods: int, found: NoPlan) -> tuple[Near
 
     Ties: the smallest name. A job that may cross switches has a second one, the cluster with all switches that are open
     to the job; it holds more pods than one switch does.
-
-    Parameters
-    ----------
-    n_pods : int
     """
     free = switches.free
     switch = min(np.flatnonzero(free == free.max()).tolist(), key=lambda one: switches.name(one).encode())

@@ -62,13 +62,10 @@ def discovered(
     ----------
     source : str
         ``label``, ``ufm`` or ``roce``.
-    name : str
-    tier : int
     members : iterable of str
         Names of nodes or HyperNodes.
     kind : {"Node", "HyperNode"}
         Type of every member.
-    tier_name : str
     labels : mapping of str to str, optional
         Further labels.
     """

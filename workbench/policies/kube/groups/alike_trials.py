@@ -44,17 +44,12 @@ def unplaced(choice: PodChoice) -> PodOutcome[int]:
 class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
     """Outcomes of pods that are alike: the first ones have nodes, those after them failed, the last were not tried.
 
+    `failure`: outcome of those that failed; without reasons until somebody asks a node.
+
     Parameters
     ----------
-    pods : sequence of GroupPod
     nodes : ndarray of shape (p,), int32
         Nodes of the first pods.
-    n_failed : int
-
-    Attributes
-    ----------
-    failure : PodOutcome
-        Outcome of those that failed; without reasons until somebody asks a node.
     """
 
     def __init__(self, pods: Sequence[GroupPod], nodes: Ints, n_failed: int) -> None:
@@ -98,7 +93,6 @@ def outcomes_of(
 
     Parameters
     ----------
-    group : KubePodGroup
     before : int
         Pods of the group that had a node already.
     pods : sequence of GroupPod
@@ -128,12 +122,10 @@ def nodes_of_all(
 
     Parameters
     ----------
-    cluster : KubeCluster
     pods : sequence of GroupPod
         Of one shape.
     placements : sequence of GroupPlacement
         No node is in two of them.
-    settings : KubeSettings
 
     Returns
     -------

@@ -34,9 +34,6 @@ class GangTree:
 
     Attributes
     ----------
-    gangs : tuple of Gang
-    groups : Hierarchy
-    root : KubePodGroup
     pods : list of GroupPod
         Pending pods, and those that run.
     place : dict of GroupPod to (int, int)
@@ -59,11 +56,7 @@ class GangTree:
     def of(cls, gangs: Sequence[Gang], snapshot: ClusterFacts) -> GangTree:
         """The tree of gangs that have one root (`root_of`) in one namespace.
 
-        Parameters
-        ----------
-        gangs : sequence of Gang
-        snapshot : ClusterFacts
-            Its running pods of the gangs pin the domain.
+        `snapshot`: its running pods of the gangs pin the domain.
         """
         tree = cls(tuple(gangs))
         groups: dict[str, KubePodGroup] = {}

@@ -145,15 +145,7 @@ class KubeTopology(KubeDefault):
     def assign_tree(self, requests: Sequence[Request]) -> list[Answer]:
         """Choose nodes for the pods of gangs that have one root group.
 
-        Parameters
-        ----------
-        requests : sequence of Request
-            About one ledger, which stays unchanged.
-
-        Returns
-        -------
-        list of Assignment or Declined
-            In the order of the requests.
+        `requests`: about one ledger, which stays unchanged. The result is in the order of the requests.
         """
         ledger = requests[0].ledger
         tree = GangTree.of([request.gang for request in requests], ledger.snapshot)

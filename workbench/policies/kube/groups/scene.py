@@ -43,10 +43,8 @@ class KubeScene:
     ----------
     cluster : KubeCluster
         Changed while the cycle runs, afterwards as before.
-    groups : Hierarchy
     pods : iterable of GroupPod
         Pods of the groups, waiting and with a node; those with a node count in `cluster` already.
-    settings : KubeSettings
     share : int, optional
         Percentage of placements that are tried; 0: upstream's adaptive share; None: all of them.
     order : {"name", "random", "bound"}
@@ -112,7 +110,6 @@ class KubeScene:
 
         Parameters
         ----------
-        run : sequence of GroupPod
         nodes : ndarray of shape (k,), int32
             In the order in which they are looked at.
         """
@@ -130,13 +127,7 @@ class KubeScene:
     def alike(
         self, group: KubePodGroup, placements: Sequence[GroupPlacement[Ints]]
     ) -> list[Trial[GroupPod, int, Ints]] | None:
-        """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others.
-
-        Parameters
-        ----------
-        group : KubePodGroup
-        placements : sequence of GroupPlacement
-        """
+        """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others."""
         runs = [] if group.composite else self.runs(group)
         if len(runs) != 1 or len(runs[0]) < 2 or runs[0][0].nominated >= 0:
             return None
@@ -148,12 +139,7 @@ class KubeScene:
         return [Trial(placement, outcome) for placement, outcome in zip(placements, outcomes, strict=True)]
 
     def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
-        """Say why pods of a trial of `alike` found no node.
-
-        Parameters
-        ----------
-        trial : Trial
-        """
+        """Say why pods of a trial of `alike` found no node."""
         pods = trial.outcome.pods
         if not isinstance(pods, AlikePods) or not pods.n_failed:
             return
@@ -190,7 +176,6 @@ class KubeScene:
 
         Parameters
         ----------
-        group : KubePodGroup
         nodes : ndarray of shape (k,), int32
         """
         codes, values = self.levels.values(group.topology_key)
@@ -214,11 +199,6 @@ class KubeScene:
 
         Of each shape a placement takes no more pods than its nodes have room for, each shape by itself. Where there are
         several placements no pod of the group has a node yet: it would pin one of them.
-
-        Parameters
-        ----------
-        group : KubePodGroup
-        placements : sequence of GroupPlacement
         """
         if self.order != "bound" or group.composite or len(placements) < 2:
             return None
@@ -238,12 +218,7 @@ class KubeScene:
         return [PlacementBound(sum(shapes.values()), fit) for shapes, fit in zip(held, fits, strict=True)]
 
     def reached(self, trial: Trial[GroupPod, int, Ints]) -> PlacementBound:
-        """What a trial of a PodGroup reached that succeeded.
-
-        Parameters
-        ----------
-        trial : Trial
-        """
+        """What a trial of a PodGroup reached that succeeded."""
         shapes = shapes_of(trial.outcome)
         (fit,) = self.fits([trial.placement.nodes], [shapes])
         return PlacementBound(sum(shapes.values()), fit)
@@ -260,13 +235,7 @@ class KubeScene:
         return self.fits(places, held)
 
     def score(self, group: KubePodGroup, trials: Sequence[Trial[GroupPod, int, Ints]]) -> Status:
-        """Score placements in which the group succeeded: by the pods that it has in them, and by how full they become.
-
-        Parameters
-        ----------
-        group : KubePodGroup
-        trials : sequence of Trial
-        """
+        """Score placements in which the group succeeded: by its pods in them, and by how full they become."""
         before = len(self._members(group, self._placed))
         placed = [shapes_of(trial.outcome) for trial in trials]
         counts = normalised_counts([before + sum(shapes.values()) for shapes in placed])

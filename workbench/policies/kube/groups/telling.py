@@ -24,13 +24,7 @@ Outcome = GroupOutcome[GroupPod, int, Ints]
 
 
 def record_placements(recorder: Recorder, outcome: Outcome, levels: Levels) -> None:
-    """Tell a recorder every placement of a root group with its scores, and those of the groups under it.
-
-    Parameters
-    ----------
-    outcome : GroupOutcome
-        Outcome of the root.
-    """
+    """Tell a recorder every placement of a root group with its scores, and those of the groups under it."""
     for each in outcome.walk():
         if not each.group.topology_key:
             continue

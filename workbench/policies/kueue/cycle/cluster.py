@@ -111,7 +111,6 @@ class CycleCluster:
         Levels of each Topology by name, widest first.
     held : sequence of (str, mapping of str to int)
         For each running pod that Kueue does not place by topology: its node and its requests.
-    gates : Gates
 
     Attributes
     ----------

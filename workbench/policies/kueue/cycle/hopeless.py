@@ -44,10 +44,6 @@ class Hopeless:
     """Nominations that came to nothing, for workloads that ask for the same, until something is entered or released.
 
     Thousands of waiting workloads are of a few kinds.
-
-    Attributes
-    ----------
-    shapes : Shapes
     """
 
     def __init__(self) -> None:

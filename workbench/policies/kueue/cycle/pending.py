@@ -26,12 +26,8 @@ class PendingQueues:
     SchedulingEquivalenceHashing). They are taken up again when a workload gives back what it holds (`ended`);
     workloads that arrive meanwhile are parked with their like.
 
-    Parameters
-    ----------
-    cluster : CycleCluster
-        With what the workloads hold that have an admission.
-    workloads : iterable of QueuedWorkload
-        Those without an admission wait; those that need a second pass are tried in every cycle.
+    `cluster`: with what the workloads hold that have an admission. `workloads`: those without an admission wait; those
+    that need a second pass are tried in every cycle.
     """
 
     def __init__(self, cluster: CycleCluster, workloads: Iterable[QueuedWorkload]) -> None:
@@ -157,11 +153,6 @@ class PendingQueues:
 
         Ends when no workload is active, when a workload has to wait for others to be evicted, or when the cycles
         begin to repeat: Kueue would go on for ever.
-
-        Parameters
-        ----------
-        most : int
-            Cycles at most.
         """
         seen: set[object] = set()
         for _ in range(most):

@@ -37,14 +37,7 @@ class ShortQuota:
         return cls(nomination, resource)
 
     def again(self, cluster: CycleCluster, queue: CycleQueue, workload: QueuedWorkload) -> Nomination | None:
-        """The nomination of an equal workload now; None: it is not short in vain any more.
-
-        Parameters
-        ----------
-        cluster : CycleCluster
-        queue : CycleQueue
-        workload : QueuedWorkload
-        """
+        """The nomination of an equal workload now; None: it is not short in vain any more."""
         before = self.nomination.choices[0]
         chosen = before.flavors[self.resource]
         search = FlavorSearch(cluster, queue, workload, VictimSearch(cluster, queue, workload).possibility)

@@ -21,13 +21,7 @@ __all__ = ["PodNodes"]
 
 
 class PodNodes:
-    """Gives the admitted pods of one gang their nodes.
-
-    Parameters
-    ----------
-    admission : WorkloadAdmission
-        Admission of the gang.
-    """
+    """Gives the admitted pods of one gang their nodes."""
 
     def __init__(self, request: Request, read: QueuedCluster, admission: WorkloadAdmission) -> None:
         self._request = request
