@@ -16,7 +16,7 @@ import orjson
 
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.live.credentials import Credentials
-from workbench.live.deadline import within
+from workbench.live.threads import within
 from workbench.optional import optional
 
 with optional("live"):
@@ -141,7 +141,7 @@ def fetch_json(url: str, access: Access) -> Any:
 
     Notes
     -----
-    The time limit holds for the whole exchange (`workbench.live.deadline.within`). Proxies of the environment are not
+    The time limit holds for the whole exchange (`workbench.live.threads.within`). Proxies of the environment are not
     used: the socket opens to the endpoint and to nothing else (docs/decisions.md, decision 13).
     """
     place, give_up = shown_url(url), threading.Event()

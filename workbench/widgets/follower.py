@@ -71,7 +71,7 @@ class Follower:
     def start(self, told: Callable[[], None]) -> None:
         """Begin to follow; `told` is called in the thread when there is a new moment or trouble."""
 
-        from workbench.live.last_resort import keep_on
+        from workbench.live.threads import keep_on
 
         def step() -> None:
             new, trouble = self._view.update(_LOOK_S), self._view.trouble

@@ -13,8 +13,7 @@ from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
 from workbench.policies.kube.groups.quorum import feasible
 from workbench.policies.kube.groups.submission import submit
-from workbench.policies.kube.groups.text import text_of
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import Code, Status, text_of
 
 Json = dict[str, Any]
 

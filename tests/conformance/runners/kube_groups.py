@@ -20,10 +20,9 @@ from workbench.policies.kube.groups.placement_scores import best_totals, normali
 from workbench.policies.kube.groups.placements import generate_placements
 from workbench.policies.kube.groups.quorum import feasible, ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene
-from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import validate
 from workbench.policies.kube.settings import KubeSettings
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import Code, Status, text_of
 
 Json = dict[str, Any]
 

@@ -10,7 +10,6 @@ from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_jobs_asserts import assert_holds
 from tests.conformance.runners.volcano_jobs_plugins import Objects, done
 from workbench.jobs.frameworks.registry import on_job_delete
-from workbench.jobs.lifecycle.counts import with_phase
 from workbench.jobs.lifecycle.dependencies import is_met, is_ready
 from workbench.jobs.lifecycle.events import (
     event_of_addition,
@@ -21,7 +20,7 @@ from workbench.jobs.lifecycle.events import (
 )
 from workbench.jobs.lifecycle.next_status import kill_job, kill_target, next_status
 from workbench.jobs.lifecycle.observed import GroupState, Observed, PodState, read_pod_state
-from workbench.jobs.lifecycle.phases import after_work
+from workbench.jobs.lifecycle.phases import after_work, with_phase
 from workbench.jobs.lifecycle.request import (
     Action,
     CreatePod,

@@ -13,9 +13,8 @@ from workbench.evaluate.cost.calibration import BlockFit, Calibration, Estimate,
 from workbench.evaluate.cost.cost_model import CollectiveCost, CostModel
 from workbench.evaluate.cost.fit import fit_calibration
 from workbench.evaluate.cost.job_cost import JobCost, job_cost, nodes_by_rank
-from workbench.evaluate.cost.least_cost import LeastCost
 from workbench.evaluate.cost.parallel_shape import ParallelShape, TrainingModel
-from workbench.evaluate.cost.plan import CommunicationPlan
+from workbench.evaluate.cost.plan import CommunicationPlan, LeastCost
 from workbench.evaluate.cost.step_time import PipelineStep, StepTime
 from workbench.evaluate.cost.traffic import (
     COLLECTIVES,

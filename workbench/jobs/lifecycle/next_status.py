@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.jobs.lifecycle.counts import counted
 from workbench.jobs.lifecycle.observed import Observed, PodState
-from workbench.jobs.lifecycle.phases import after_work, keeps_finished, work_of
+from workbench.jobs.lifecycle.phases import after_work, counted, keeps_finished, work_of
 from workbench.jobs.lifecycle.request import (
     Action,
     Delayed,

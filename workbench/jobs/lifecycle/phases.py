@@ -5,14 +5,15 @@ Source: docs/reference/volcano-jobs.md, section 7.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from workbench.jobs.lifecycle.counts import with_phase
+from workbench.jobs.lifecycle.observed import PodState
 from workbench.objects.job import Job
-from workbench.objects.job_status import JobStatus
+from workbench.objects.job_status import Condition, JobStatus
 
-__all__ = ["TARGETED", "Work", "after_work", "keeps_finished", "work_of"]
+__all__ = ["TARGETED", "Work", "after_work", "counted", "keeps_finished", "with_phase", "work_of"]
 
 #: What happens to the pods before the phase is decided.
 Work = Literal["sync", "kill", "kill-target"]
@@ -130,3 +131,52 @@ def _task_missed(job: Job, status: JobStatus) -> bool:
 
 def _replicas(job: Job) -> int:
     return sum(task.replicas for task in job.tasks)
+
+
+_PHASES = ("Pending", "Running", "Succeeded", "Failed")
+
+
+def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: int) -> JobStatus:
+    """The Job's status with recomputed counters: pods by phase, in total and per task, and terminating pods.
+
+    Parameters
+    ----------
+    status : JobStatus
+        Status before; everything but its counters stays.
+    pods : iterable of PodState
+        Existing pods of the Job that are not terminating.
+    terminating : int
+        Number of pods that are terminating.
+    """
+    total = dict.fromkeys((*_PHASES, "Unknown"), 0)
+    tasks: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        total[pod.phase if pod.phase in _PHASES else "Unknown"] += 1
+        if pod.task:
+            phases = tasks.setdefault(pod.task, {})
+            phases[pod.phase] = phases.get(pod.phase, 0) + 1
+    return replace(
+        status,
+        pending=total["Pending"],
+        running=total["Running"],
+        succeeded=total["Succeeded"],
+        failed=total["Failed"],
+        unknown=total["Unknown"],
+        terminating=terminating,
+        min_available=job.min_available,
+        task_counts=tasks,
+    )
+
+
+def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
+    """The Job's status with a new phase and the matching condition as the last one.
+
+    An older condition of it is dropped.
+
+    Parameters
+    ----------
+    now : str
+        Time of the transition, as Kubernetes writes it; empty: unknown.
+    """
+    others = tuple(one for one in status.conditions if one.phase != phase)
+    return replace(status, phase=phase, conditions=(*others, Condition(phase, now)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from workbench.jobs.lifecycle.counts import counted, with_phase
 from workbench.jobs.lifecycle.dependencies import may_start
 from workbench.jobs.lifecycle.events import pending_text
 from workbench.jobs.lifecycle.observed import Observed, PodState
+from workbench.jobs.lifecycle.phases import counted, with_phase
 from workbench.jobs.lifecycle.request import Action, CreatePod, DeletePod, KeepPodGroup, RecordEvent, RunHooks
 from workbench.jobs.task_pods import pod_names
 from workbench.objects.job import Job, Task, launch_order

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import ClusterError, InputError
-from workbench.live.deadline import within
 from workbench.live.http import checked_url
 from workbench.live.proxies import environment_proxy
+from workbench.live.threads import within
 from workbench.optional import optional
 
 __all__ = ["Cluster", "cluster_of", "contexts"]

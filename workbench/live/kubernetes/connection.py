@@ -15,10 +15,10 @@ from weakref import WeakSet
 import orjson
 
 from workbench.errors import ClusterError, InternalError
-from workbench.live.deadline import within
 from workbench.live.http import HEADERS, Unreadable, phrase, read_body, read_lines, reason_of, shown_url
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.shapes import checked_item, mapping
+from workbench.live.threads import within
 from workbench.optional import optional
 
 with optional("live"):

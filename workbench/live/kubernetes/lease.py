@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeVar
 from workbench.cancel.log import LOG
 from workbench.control.kinds import Ref, api_path
 from workbench.errors import ClusterError, InputError, StoreError, WorkbenchError
-from workbench.live.deadline import within
 from workbench.live.kubernetes.connection import NoSuchApi
 from workbench.live.kubernetes.writer import Writer
+from workbench.live.threads import within
 
 __all__ = ["Lease"]
 

@@ -20,7 +20,7 @@ from workbench.live.kubernetes.connection import Connection, Expired, Forbidden,
 from workbench.live.kubernetes.lists import listed
 from workbench.live.kubernetes.resources import Resource
 from workbench.live.kubernetes.shapes import Misshapen, checked_event, version_of
-from workbench.live.last_resort import keep_on
+from workbench.live.threads import keep_on
 from workbench.model.notice import Notice
 
 __all__ = ["Mirror", "without_managed_fields"]

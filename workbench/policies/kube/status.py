@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SUCCESS", "Code", "NodeStatuses", "Status"]
+__all__ = ["SUCCESS", "Code", "NodeStatuses", "Status", "text_of"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -113,3 +113,8 @@ class NodeStatuses:
         parts = sorted(f"{count} {reason}" for reason, count in self.counts().items())
         told = f": {', '.join(parts)}." if parts else "."
         return f"0/{len(self.nodes)} nodes are available{told}"
+
+
+def text_of(status: Status) -> str:
+    """Reasons of a status in one line, as conditions carry them."""
+    return ", ".join(status.reasons)

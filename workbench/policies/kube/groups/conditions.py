@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from workbench.policies.kube.groups.cycle import GroupOutcome
 from workbench.policies.kube.groups.hierarchy import Hierarchy
-from workbench.policies.kube.groups.text import text_of
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import Code, Status, text_of
 
 __all__ = ["INITIALLY_SCHEDULED", "PodGroupCondition", "condition_after", "condition_of", "leaf_outcomes"]
 

@@ -14,8 +14,7 @@ from workbench.policies.kube.groups.bounded import PlacementBound, bounded_trial
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placement_scores import best_totals
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
-from workbench.policies.kube.groups.text import text_of
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import Code, Status, text_of
 
 __all__ = ["NOTHING_PLACED", "GroupCycle", "GroupOutcome", "PodOutcome", "Scene", "Trial"]
 

@@ -39,7 +39,6 @@ from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene, Order
 from workbench.policies.kube.groups.telling import condition_text, record_placements
-from workbench.policies.kube.groups.text import text_of
 from workbench.policies.kube.groups.validation import MemberPod, validate
 from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
@@ -47,7 +46,7 @@ from workbench.policies.kube.policy import KubeDefault, KubeScheduler, _queue_ke
 from workbench.policies.kube.reading import leaving_pods, limited_search, not_expressed
 from workbench.policies.kube.settings import SCHEDULES
 from workbench.policies.kube.shape import PodShape
-from workbench.policies.kube.status import Code, Status
+from workbench.policies.kube.status import Code, Status, text_of
 from workbench.policies.nearest import nearest_misses
 from workbench.policies.node_policy import NodePolicy
 from workbench.policies.parameters import parameter

@@ -15,7 +15,7 @@ from workbench.policies.kube.groups.gang_tree import GangTree
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.submission import submit
-from workbench.policies.kube.groups.text import text_of
+from workbench.policies.kube.status import text_of
 
 __all__ = ["condition_text", "record_placements"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from workbench.errors import ClusterError
-from workbench.live.last_resort import keep_on
+from workbench.live.threads import keep_on
 
 
 class _Clock(threading.Event):
