@@ -182,7 +182,7 @@ def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats
     Returns
     -------
     ndarray of float, shape (len(a), len(b))
-        Measurement noise is not in it.
+        Without the noise of the measurements.
     """
     w = weights
     octaves = np.abs(a.log2_size[:, None] - b.log2_size)

@@ -140,9 +140,9 @@ class QuotaNode:
         return max(below, 1 if self.queues or self.cohorts else 0)
 
     def borrowing_height(self, key: FlavorResource, amount: int) -> tuple[int, bool]:
-        """Height of the smallest subtree whose quota holds an amount more, and whether that is not the whole tree.
+        """Height of the smallest subtree whose quota holds `amount` more, and whether that subtree has a parent.
 
-        0: the node need not borrow.
+        The height is 0 if the node need not borrow.
         """
         if self.parent is None or not self.over(key, amount):
             return 0, self.parent is not None

@@ -47,7 +47,7 @@ def submit(
     generation: int = 0,
     told: Status | None = None,
 ) -> Submission[P, N]:
-    """Say what follows from the outcome of one PodGroup.
+    """Decide which pods of a PodGroup are bound after its cycle, which have failed, and the condition to write.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def submit(
     Returns
     -------
     Submission
-        A success of which a pod has no outcome is an error.
+        Every pod has failed with an error if the cycle succeeded and yet left a pod without an outcome.
     """
     if status.code in (Code.SUCCESS, Code.ERROR) and not status.reasons and len(outcomes) != len(pods):
         status = told = Status(Code.ERROR, ("scheduling error for pod group, some pods were not processed",))

@@ -30,7 +30,7 @@ class PodNodes:
         self._idle = request.demand.idle.copy()
 
     def run(self) -> Assignment | Declined:
-        """Nodes for the admitted pods, rank by rank; others have none."""
+        """Give the admitted pods nodes, in the order of their ranks; pods that are not admitted get none."""
         gang, demand = self._request.gang, self._request.demand
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         left = False
