@@ -29,6 +29,8 @@ class QuotaNode:
     ----------
     name : str
     groups : iterable of iterable of FlavorQuotas
+    weight : float, optional
+        Under fair sharing; None: 1.
 
     Attributes
     ----------
@@ -43,8 +45,9 @@ class QuotaNode:
         Quota of the node and of what its children lend, by flavor and resource.
     """
 
-    def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]]) -> None:
+    def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]], weight: float | None = None) -> None:
         self.name = name
+        self.weight = 1.0 if weight is None else weight
         self.parent: QuotaNode | None = None
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []
@@ -181,7 +184,7 @@ def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) 
     def cohort_of(name: str) -> QuotaNode:
         if name not in above:
             cohort = known.get(name, Cohort(name))
-            above[name] = QuotaNode(name, cohort.groups)
+            above[name] = QuotaNode(name, cohort.groups, cohort.weight)
             if cohort.parent:
                 parent = above[name].parent = cohort_of(cohort.parent)
                 parent.cohorts.append(above[name])
@@ -189,7 +192,7 @@ def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) 
 
     found = {}
     for queue in queues:
-        node = found[queue.name] = QuotaNode(queue.name, queue.groups)
+        node = found[queue.name] = QuotaNode(queue.name, queue.groups, queue.weight)
         if queue.cohort:
             node.parent = cohort_of(queue.cohort)
             node.parent.queues.append(node)
