@@ -65,7 +65,7 @@ def queued_jobs(per_set: int | None = None) -> list[SimulatedJob]:
         roles = (Role("main", kind.pods, {"cpu": kind.cpu}),)
         asked = KueueRequest(roles=(KueueRole("main", request),))
         for queue in range(QUEUES):
-            for number in range(kind.count if per_set is None else min(kind.count, per_set)):
+            for number in range(kind.workloads if per_set is None else min(kind.workloads, per_set)):
                 name = f"q{queue}-{kind.name}-{number:03}"
                 gang = Gang("default", name, roles, kind.pods, queue=f"q{queue}", priority=priority)
                 at = kind.interval_ms * (number + 1) / 1000

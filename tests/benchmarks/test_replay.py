@@ -49,3 +49,16 @@ def test_the_stream_the_policy_and_the_dry_runs_place_every_pod_alike(bench, mon
     assert len(ours.nodes) == len(ours.each) == 600
     assert ours.nodes == bench.by_place(snapshot, policy, 600).nodes
     assert ours.nodes == bench.by_dry_runs(snapshot, 600).nodes
+
+
+def test_the_simulation_of_kueues_queues_has_the_same_workloads(bench, monkeypatch):
+    spec = importlib.util.spec_from_file_location("kueue_workloads", FOLDER / "kueue_workloads.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "kueue_workloads", module)
+    spec.loader.exec_module(module)
+    jobs = module.queued_jobs(2)
+    assert len(jobs) == 2 * len(bench.CLASSES) * bench.QUEUES
+    assert {job.gang.queue for job in jobs} == {
+        queue.name for queue in module.queued_cluster().extra(module.KueueObjects).cluster_queues
+    }
+    assert [job.submitted_s for job in jobs] == sorted(job.submitted_s for job in jobs)

@@ -86,6 +86,8 @@ class ClusterQueue:
         Whether a workload that does not fit holds back the others of the queue (queueingStrategy StrictFIFO).
     stopped : bool
         Whether it admits nothing (stopPolicy).
+    weight : float, optional
+        By which its share is divided under fair sharing; None: 1.
     """
 
     name: str
@@ -101,15 +103,17 @@ class ClusterQueue:
     strict: bool = False
     stopped: bool = False
     preempts_before_borrowing: bool = False
+    weight: float | None = None
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """A cohort of ClusterQueues: its parent cohort (empty: none) and the quotas that it has itself."""
+    """A cohort of ClusterQueues: its parent cohort (empty: none), the quotas that it has itself, and its weight."""
 
     name: str
     parent: str = ""
     groups: tuple[tuple[FlavorQuotas, ...], ...] = ()
+    weight: float | None = None
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ class KueueObjects(Extra):
         Those that hold quota.
     checks : tuple of str
         Names of all AdmissionChecks.
+    fair_sharing : tuple of str
+        Strategies of preemption under fair sharing, in their order; empty: queues do not share fairly.
     """
 
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class KueueObjects(Extra):
     provisioning: tuple[str, ...] = ()
     workloads: tuple[kueue_queues.QueuedWorkload, ...] = ()
     checks: tuple[str, ...] = ()
+    fair_sharing: tuple[str, ...] = ()
 
     @cached_property
     def queue_names(self) -> frozenset[str]:

@@ -111,6 +111,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "not-modelled": "The workbench does not model this action, plugin, argument or field; it has no effect.",
         "source-twice": "A discovery source is enabled twice; the first entry counts.",
         "unknown-field": "Volcano or the API server does not know this field or key; nothing reads it.",
+        "weight-without-effect": "Queues have weights for fair sharing, which no Configuration of Kueue turns on.",
     },
     "What jobs and other objects do not say": {
         "annotation-without-effect": "An annotation asks for a network topology on a kind where nobody reads it.",

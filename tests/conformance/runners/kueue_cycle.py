@@ -112,6 +112,7 @@ def state_of(given: Json) -> tuple[CycleCluster, list[QueuedWorkload]]:
         [read.node(each) for each in given["nodes"]],
         read.held_pods(given["pods"]),
         read.gates(given["gates"]),
+        given.get("fair_sharing", ()),
     )
     workloads = [workload(each) for each in given["workloads"]]
     for each in workloads:
@@ -146,11 +147,13 @@ def queue(given: Json, kinds: Mapping[str, str]) -> ClusterQueue:
         tuple(checks),
         given.get("strict", False),
         preempts_before_borrowing=given.get("preference") == "PreemptionOverBorrowing",
+        weight=given.get("weight"),
     )
 
 
 def cohort(given: Json) -> Cohort:
-    return Cohort(given["name"], given["parent"] or "", tuple(group(each) for each in given["groups"]))
+    groups = tuple(group(each) for each in given["groups"])
+    return Cohort(given["name"], given["parent"] or "", groups, given.get("weight"))
 
 
 def group(given: list[Json]) -> tuple[FlavorQuotas, ...]:

@@ -19,6 +19,7 @@ from workbench.model.kueue_queues import (
     WorkloadAdmission,
 )
 from workbench.policies.kueue.cycle.cluster import CycleCluster
+from workbench.policies.kueue.cycle.fair_victims import FINAL, INITIAL
 from workbench.policies.kueue.cycle.nominate import nominate
 from workbench.policies.kueue.cycle.nomination import Mode
 from workbench.policies.kueue.values import KueueNode
@@ -44,6 +45,7 @@ def random_queues(rng):
                 reclaim,
                 borrows,
                 rng.choice([None, 1]) if borrows else None,
+                weight=rng.choice([None, None, 0.0, 2.0]),
             )
         )
     return found
@@ -77,11 +79,11 @@ def random_running(rng, topology):
     return found
 
 
-def state(queues, running, topology):
+def state(queues, running, topology, fair):
     nodes = [KueueNode(name, {HOST: name}, {"cpu": 4, "gpu": 4, "pods": 9}) for name in "abc"]
     flavor = Flavor("f", "t" if topology else None)
     cohorts = [Cohort("left", "top"), Cohort("right", "top")]
-    cluster = CycleCluster(queues, cohorts, [flavor], {"t": (HOST,)}, nodes)
+    cluster = CycleCluster(queues, cohorts, [flavor], {"t": (HOST,)}, nodes, fair=fair)
     for each in running:
         holding = cluster.holding(each)
         assert holding is not None
@@ -91,7 +93,7 @@ def state(queues, running, topology):
 
 def usage(cluster):
     return [
-        (dict(node.usage), each.spec.name, node.name)
+        ({key: used for key, used in node.usage.items() if used}, each.spec.name, node.name)
         for each in cluster.queues.values()
         for node in (each.quota, *each.quota.ancestors())
     ]
@@ -113,16 +115,17 @@ def may_go(spec, new, other):
 @given(rng=choices())
 def test_what_every_preemption_holds(rng):
     topology = rng.random() < 0.5
+    fair = rng.choice([(), (), (FINAL, INITIAL), (FINAL,), (INITIAL,)])
     queues, running = random_queues(rng), random_running(rng, topology)
     request = TopologyRequest(required=HOST) if topology else None
     pods = PodSet("main", rng.randint(1, 3), {"cpu": rng.randint(1, 3), "gpu": rng.randint(0, 1)}, request)
     new = QueuedWorkload("new", f"q{rng.randint(0, 2)}", (pods,), rng.randint(1, 4), float(rng.randint(0, 5)))
-    cluster = state(queues, running, topology)
+    cluster = state(queues, running, topology, fair)
     before = usage(cluster)
     nomination, gone = nominate(cluster, cluster.queues[new.cluster_queue], new)
     assert usage(cluster) == before
     names = [each.workload.key for each in gone]
-    again = state(queues, rng.sample(running, len(running)), topology)
+    again = state(queues, rng.sample(running, len(running)), topology, fair)
     assert [each.workload.key for each in nominate(again, again.queues[new.cluster_queue], new)[1]] == names
     if not gone:
         return
@@ -136,7 +139,7 @@ def test_what_every_preemption_holds(rng):
         kept = [each for each in running if each.key not in left]
         # Nobody may be preempted now: what counts is whether it fits at once.
         calm = [replace(each, within_queue="Never", reclaim_in_cohort="Never") for each in queues]
-        rest = state(calm, kept, topology)
+        rest = state(calm, kept, topology, fair)
         return nominate(rest, rest.queues[new.cluster_queue], new)[0].mode
 
     assert mode_without(set(names)) is Mode.FIT

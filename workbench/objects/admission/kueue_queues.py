@@ -90,8 +90,19 @@ def cluster_queue_faults(spec: Mapping[str, Any]) -> list[Fault]:
     reclaim = get_text(preemption, "reclaimWithinCohort", "spec.preemption") or "Never"
     if reclaim == "Never" and borrowing not in ("", "Never"):
         found.append(schema_fault("spec.preemption", "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"))
+    found += _weight_faults(spec)
     found += _group_faults(spec, "cohort", bool(get_text(spec, cohort_key, "spec")), lends_at_most_nominal=True)
     return found + list(_check_faults(spec))
+
+
+def _weight_faults(spec: Mapping[str, Any]) -> list[Fault]:
+    path, given = "spec.fairSharing", get_map(spec, "fairSharing", "spec").get("weight")
+    if given is None:
+        return []
+    weight = parse_quantity(str(given))
+    if weight < 0:
+        return [_invalid(path, str(given), "must be greater than or equal to 0")]
+    return [_invalid(path, str(given), "When not 0, weight must be > 10e-9")] if 0 < weight <= 1e-9 else []
 
 
 def cohort_faults(spec: Mapping[str, Any]) -> list[Fault]:
@@ -100,7 +111,7 @@ def cohort_faults(spec: Mapping[str, Any]) -> list[Fault]:
     Raises InputError: a field of the wrong type.
     """
     key = "parentName" if "parentName" in spec else "parent"
-    found = [*_name_faults(spec, key, "spec")]
+    found = [*_name_faults(spec, key, "spec"), *_weight_faults(spec)]
     return found + _group_faults(spec, "parent", bool(get_text(spec, key, "spec")), lends_at_most_nominal=False)
 
 

@@ -25,7 +25,7 @@ from workbench.objects.fields import (
     wrong,
 )
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.quantity import to_base_units
+from workbench.objects.quantity import parse_quantity, to_base_units
 
 __all__ = [
     "AdmissionCheckPart",
@@ -182,6 +182,7 @@ def read_cluster_queue(data: Mapping[str, Any]) -> ClusterQueuePart:
         get_text(spec, "queueingStrategy", "spec") == "StrictFIFO",
         get_text(spec, "stopPolicy", "spec") not in ("", "None"),
         get_text(fungibility, "preference", "spec.flavorFungibility") == "PreemptionOverBorrowing",
+        _weight(spec),
     )
     return ClusterQueuePart(metadata, queue)
 
@@ -199,13 +200,23 @@ def read_cohort(data: Mapping[str, Any]) -> CohortPart:
     """Read a Cohort from a parsed manifest; raises InputError for a field of the wrong type."""
     metadata, spec = read_metadata(data, namespaced=False), get_map(data, "spec", "")
     parent = get_text(spec, "parentName", "spec") or get_text(spec, "parent", "spec")
-    return CohortPart(metadata, Cohort(metadata.name, parent, _groups(spec)))
+    return CohortPart(metadata, Cohort(metadata.name, parent, _groups(spec), _weight(spec)))
 
 
 def read_admission_check(data: Mapping[str, Any]) -> AdmissionCheckPart:
     """Read an AdmissionCheck from a parsed manifest; raises InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
     return AdmissionCheckPart(read_metadata(data, namespaced=False), get_text(spec, "controllerName", "spec"))
+
+
+def _weight(spec: Mapping[str, Any]) -> float | None:
+    given = get_map(spec, "fairSharing", "spec").get("weight")
+    if given is None:
+        return None
+    try:
+        return float(parse_quantity(str(given)))
+    except InputError as error:
+        raise error.at(where="spec.fairSharing.weight") from None
 
 
 def _policy(preemption: Mapping[str, Any], key: str) -> str:

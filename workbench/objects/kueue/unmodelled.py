@@ -1,4 +1,4 @@
-"""Fields of Kueue's objects, and of its Configuration, that the workbench does not follow: a notice for each.
+"""Kueue's Configuration, and a notice for each of its fields, and of Kueue's objects, that is not followed.
 
 Source: Kueue 0.19, apis/kueue/v1beta2 and apis/config/v1beta2.
 """
@@ -13,31 +13,27 @@ from workbench.model.extras import Extra
 from workbench.model.kueue_request import KueueObjects
 from workbench.model.notice import Notice
 from workbench.objects.cluster_part import ClusterPart
-from workbench.objects.fields import child, get_map
+from workbench.objects.fields import child, get_bool, get_list, get_map, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = ["KueueConfiguration", "read_configuration", "unmodelled_notes"]
 
-_SHARED = "fair sharing is not modelled: queues borrow and are preempted as without it"
 _BY_USAGE = "admission fair sharing is not modelled: a queue goes by priority and time, not by past usage"
 
 #: By kind: fields (the path, then the key) with what is said about them.
 _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     "ClusterQueue": (
-        (("spec", "fairSharing"), f"{_SHARED}, and the weight has no effect"),
         (("spec", "admissionScope"), _BY_USAGE),
         (
             ("spec", "concurrentAdmissionPolicy"),
             "concurrent admission is not modelled: a workload tries flavors in turn",
         ),
     ),
-    "Cohort": ((("spec", "fairSharing"), f"{_SHARED}, and the weight has no effect"),),
     "LocalQueue": (
         (("spec", "fairSharing"), f"{_BY_USAGE}, and the weight has no effect"),
         (("spec", "stopPolicy"), "a stopped LocalQueue is not modelled: its workloads are tried"),
     ),
     "Configuration": (
-        (("fairSharing",), _SHARED),
         (("admissionFairSharing",), _BY_USAGE),
         (("featureGates",), "feature gates are not read from it; some are parameters of kueue-0.19 (--set)"),
         (("resources", "transformations"), "resource transformations are not modelled: requests count as they are"),
@@ -45,28 +41,51 @@ _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     ),
 }
 
+#: Strategies that may be given, the default first.
+_STRATEGIES = (
+    ("LessThanOrEqualToFinalShare", "LessThanInitialShare"),
+    ("LessThanOrEqualToFinalShare",),
+    ("LessThanInitialShare",),
+)
+
 #: Values that ask for nothing.
 _OFF = ("", "None", "NoAdmissionFairSharing")
 
 
 @dataclass(frozen=True)
 class KueueConfiguration(ClusterPart):
-    """Kueue's Configuration, of which nothing is followed."""
+    """Kueue's Configuration: strategies of preemption under fair sharing; empty: queues do not share fairly."""
 
     metadata: Metadata
+    fair_sharing: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "Configuration"
     adds_to: ClassVar[type[Extra]] = KueueObjects
 
     @property
     def entries(self) -> Mapping[str, Any]:
-        return {}
+        return {"fair_sharing": self.fair_sharing}
 
 
 def read_configuration(data: Mapping[str, Any]) -> KueueConfiguration:
-    """Read a Configuration, which mostly has no name of its own: it is called ``kueue`` then."""
+    """Read a Configuration, which mostly has no name of its own: it is called ``kueue`` then.
+
+    Raises InputError: a field of the wrong type, or strategies that Kueue does not know.
+    """
     named = bool(get_map(data, "metadata", "").get("name"))
-    return KueueConfiguration(read_metadata(data, namespaced=True) if named else Metadata("kueue"))
+    metadata = read_metadata(data, namespaced=True) if named else Metadata("kueue")
+    sharing = get_map(data, "fairSharing", "")
+    given = tuple(get_list(sharing, "preemptionStrategies", "fairSharing"))
+    if given not in ((), *_STRATEGIES):
+        expected = " or ".join(", ".join(each) for each in _STRATEGIES)
+        raise wrong("fairSharing.preemptionStrategies", given, expected)
+    # Its presence turns fair sharing on; v1beta1 also has a switch.
+    on = data.get("fairSharing") is not None and get_bool(sharing, "enable", "fairSharing", not _has_switch(data))
+    return KueueConfiguration(metadata, (given or _STRATEGIES[0]) if on else ())
+
+
+def _has_switch(data: Mapping[str, Any]) -> bool:
+    return str(data.get("apiVersion")).endswith("/v1beta1")
 
 
 def unmodelled_notes(data: Mapping[str, Any]) -> list[Notice]:

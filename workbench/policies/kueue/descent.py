@@ -120,6 +120,11 @@ def _distribute(
     """
     counts = domains.counts
     plain, beside = domains.measures(by_slices)
+    if not leaders and len(ordered) == 1:
+        if plain[level][ordered[0]] < need:
+            return ordered[:0]
+        _give(domains, level, int(ordered[0]), need * size, 0)
+        return ordered
     ordered = domains.leader_first(level, ordered, need, leaders, by_slices)
     chosen: list[int] = []
     at = 0

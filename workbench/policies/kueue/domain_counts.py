@@ -48,11 +48,8 @@ class DomainCounts:
     @classmethod
     def zeros(cls, tree: LevelTree) -> DomainCounts:
         """Counts of a tree whose domains hold nothing."""
-
-        def empty() -> list[Longs]:
-            return [np.zeros(tree.size(level), dtype=np.int64) for level in range(tree.depth)]
-
-        return cls(empty(), empty(), empty(), empty(), empty(), empty())
+        rows = [list(np.zeros((6, tree.size(level)), dtype=np.int64)) for level in range(tree.depth)]
+        return cls(*(list(column) for column in zip(*rows, strict=True)))
 
     def copy(self) -> DomainCounts:
         """Counts that can be changed without changing these."""

@@ -60,7 +60,7 @@ class PlacementQuery:
 
     def inner_size(self, level: int) -> int:
         """Slice size of the layer inside which domains of a level lie; 1: none, single pods."""
-        return next((size for at, size in self.inner_sizes if at == level), 1)
+        return next((size for at, size in self.inner_sizes if at == level), 1) if self.inner_sizes else 1
 
 
 def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) -> PlacementQuery | str:

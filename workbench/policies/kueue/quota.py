@@ -25,6 +25,11 @@ class QuotaNode:
 
     A node's usage that exceeds what it does not lend counts at its parent, too.
 
+    Parameters
+    ----------
+    weight : float, optional
+        Under fair sharing; None: 1.
+
     Attributes
     ----------
     cohorts, queues : list of QuotaNode
@@ -37,8 +42,9 @@ class QuotaNode:
         Quota of the node and of what its children lend, by flavor and resource.
     """
 
-    def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]]) -> None:
+    def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]], weight: float | None = None) -> None:
         self.name = name
+        self.weight = 1.0 if weight is None else weight
         self.parent: QuotaNode | None = None
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []
@@ -172,7 +178,7 @@ def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) 
     def cohort_of(name: str) -> QuotaNode:
         if name not in above:
             cohort = known.get(name, Cohort(name))
-            above[name] = QuotaNode(name, cohort.groups)
+            above[name] = QuotaNode(name, cohort.groups, cohort.weight)
             if cohort.parent:
                 parent = above[name].parent = cohort_of(cohort.parent)
                 parent.cohorts.append(above[name])
@@ -180,7 +186,7 @@ def quota_nodes(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) 
 
     found = {}
     for queue in queues:
-        node = found[queue.name] = QuotaNode(queue.name, queue.groups)
+        node = found[queue.name] = QuotaNode(queue.name, queue.groups, queue.weight)
         if queue.cohort:
             node.parent = cohort_of(queue.cohort)
             node.parent.queues.append(node)

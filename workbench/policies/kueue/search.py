@@ -118,10 +118,12 @@ class PlacementSearch:
 
     def count(self, query: PlacementQuery) -> tuple[DomainCounts, Counter[str]]:
         """What every domain holds, and how many leaves were excluded by which condition but for want of room."""
-        tree, usable, excluded = self.leaves.tree, np.ones(self.leaves.count, dtype=np.bool_), Counter[str]()
-        if self.conditions is not None:
+        tree, conditions = self.leaves.tree, self.conditions
+        if conditions is None:
+            usable, excluded = np.ones(self.leaves.count, dtype=np.bool_), Counter[str]()
+        else:
             tolerations = (*self.workers.tolerations, *self.flavor.tolerations)
-            usable, excluded = self.conditions.feasible(self.workers, tolerations)
+            usable, excluded = conditions.feasible(self.workers, tolerations)
         if self.bound:
             inside = np.array([is_inside(path, self.bound) for path in tree.paths[-1]], dtype=np.bool_)
             excluded["topologyDomain"] += int((usable & ~inside).sum())
@@ -140,8 +142,8 @@ class PlacementSearch:
             counts.leaders[-1][:] = leads & usable
         np.copyto(counts.pods[-1], fits, where=usable)
         np.copyto(counts.pods_with_leader[-1], beside, where=usable)
-        if query.by_affinity and self.conditions is not None:
-            counts.affinity[-1][:] = np.where(usable, self.conditions.affinity_scores(self.workers), 0)
+        if query.by_affinity and conditions is not None:
+            counts.affinity[-1][:] = np.where(usable, conditions.affinity_scores(self.workers), 0)
         count_upwards(tree, query, counts)
         return counts, excluded
 

@@ -111,6 +111,8 @@ class CycleCluster:
         Levels of each Topology by name, widest first.
     held : sequence of (str, mapping of str to int)
         For each running pod that Kueue does not place by topology: its node and its requests.
+    fair : sequence of str
+        Strategies of fair sharing, as in `KueueObjects.fair_sharing`.
 
     Attributes
     ----------
@@ -131,8 +133,10 @@ class CycleCluster:
         nodes: Sequence[KueueNode],
         held: Sequence[tuple[str, Mapping[str, int]]] = (),
         gates: Gates | None = None,
+        fair: Sequence[str] = (),
     ) -> None:
         self.gates = gates or Gates()
+        self.fair = tuple(fair)
         self.version = 0
         self.now_s: float | None = None
         self.flavors = {flavor.name: flavor for flavor in flavors}

@@ -260,9 +260,13 @@ class FlavorSearch:
             return Rank(FIT, height), []
         more = quantity(resource, value - free)
         text = f"insufficient unused quota for {resource} in flavor {flavor}, {more} more needed"
-        if value <= node.quota(key).nominal or inside or self._queue.spec.borrows_while_preempting:
+        if value <= node.quota(key).nominal or inside or self._preempts_while_borrowing():
             return Rank(*self._oracle(key, value)), [text]
         return Rank(NO_FIT, height), [text]
+
+    def _preempts_while_borrowing(self) -> bool:
+        spec = self._queue.spec
+        return spec.borrows_while_preempting or (bool(self._cluster.fair) and spec.reclaim_in_cohort != "Never")
 
     def _known_unsuitable(
         self, members: Sequence[tuple[int, PodSetChoice]], name: str, covered: frozenset[str]

@@ -40,6 +40,8 @@ class ShortQuota:
         """The nomination of an equal workload now; None: it is not short in vain any more."""
         before = self.nomination.choices[0]
         chosen = before.flavors[self.resource]
+        if before.requests[self.resource] <= queue.free((chosen.flavor, self.resource)):
+            return None
         search = FlavorSearch(cluster, queue, workload, VictimSearch(cluster, queue, workload).possibility)
         rank, reasons = search.rank((chosen.flavor, self.resource), 0, before.requests[self.resource])
         if rank.way != NO_CANDIDATES:

@@ -5,13 +5,14 @@ Source: Kueue 0.19, pkg/scheduler/scheduler.go.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from workbench.cancel import check
 from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding, Taken
+from workbench.policies.kueue.cycle.fair_shares import in_fair_order
 from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.nomination import Mode, Nomination, Tried
 from workbench.policies.kueue.cycle.topology import READY, TopologyStep, has_unhealthy_domain
@@ -118,7 +119,7 @@ def run_cycle(
         found = hopeless.nominate(cluster, queue, workload, (tried or {}).get(workload.key, ()))
         entries.append(_Entry(workload, queue, *found))
     cycle = _Cycle(cluster, hopeless)
-    for entry in sorted(entries, key=_order):
+    for entry in _in_fair_order(entries) if cluster.fair else sorted(entries, key=_order):
         check()
         turns.append(cycle.turn(entry))
     cycle.end(turns)
@@ -142,6 +143,17 @@ def _order(entry: _Entry) -> tuple[bool, int, int, float, bytes]:
         -workload.priority,
         queue_time(workload),
         workload.key.encode(),
+    )
+
+
+def _in_fair_order(entries: Sequence[_Entry]) -> Iterator[_Entry]:
+    """Second passes as they come, then the heads of the queues by what their queues would share."""
+    yield from (entry for entry in entries if entry.workload.admission is not None)
+    yield from in_fair_order(
+        [entry for entry in entries if entry.workload.admission is None],
+        lambda entry: entry.queue.quota,
+        lambda entry: entry.nomination.quota,
+        lambda entry: (-entry.workload.priority, queue_time(entry.workload)),
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from workbench.model.kueue import PodSet
 from workbench.model.kueue_queues import QueuedWorkload
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
+from workbench.policies.kueue.cycle.fair_victims import FairVictims
 from workbench.policies.kueue.cycle.flavor_search import NO_CANDIDATES, PREEMPT, RECLAIM
 from workbench.policies.kueue.cycle.nomination import Nomination
 from workbench.policies.kueue.cycle.topology import TopologyStep
@@ -95,6 +96,8 @@ class VictimSearch:
         return self._search(_Need(nomination.needing_preemption, nomination.total(), pods))
 
     def _search(self, need: _Need) -> list[Holding]:
+        if self._cluster.fair:
+            return self._search_by_shares(need)
         own = self._own(need)
         forbidden = not self._queue.spec.borrows_while_preempting
         only_borrowing = forbidden and not self._below_nominal(need.short)
@@ -119,6 +122,26 @@ class VictimSearch:
             if victims:
                 return victims
         return []
+
+    def _search_by_shares(self, need: _Need) -> list[Holding]:
+        spec, quota = self._queue.spec, self._queue.quota
+        found = self._own(need)
+        for name in self._cluster.tree_of(spec.name) if spec.reclaim_in_cohort != "Never" else ():
+            other = self._cluster.queues[name]
+            if other is not self._queue and any(other.quota.over(key) for key in need.short):
+                found += self._of_queue(other, quota.parent, need, advantage=True)
+
+        def order(each: _Candidate) -> tuple[bool, bool]:
+            return not each.holding.workload.evicted, each.holding.queue == spec.name
+
+        candidates = [each.holding for each in sorted(self._in_order(found), key=order)]
+        if not candidates:
+            return []
+        within = not any(quota.over(key, need.amounts.get(key, 0)) for key in need.short)
+        search = FairVictims(
+            self._cluster, self._queue, need.amounts, within=within, fits=lambda: self._fits(need, borrowing=True)
+        )
+        return search.search(candidates, self._cluster.fair)
 
     def _below_nominal(self, short: Collection[FlavorResource]) -> bool:
         quota = self._queue.quota

@@ -16,6 +16,7 @@ from workbench.model.kueue_names import POD_SET_LABEL, WORKLOAD, is_placed_by_to
 from workbench.model.kueue_queues import ClusterQueue, PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.model.kueue_request import KueueObjects, KueueRequest
 from workbench.model.labels import HOSTNAME_LABEL, NodeLabels
+from workbench.model.notice import Notice
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -24,7 +25,7 @@ from workbench.policies.kueue.gang_snapshot import selector_and_terms
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import KueueNode
 
-__all__ = ["QueuedCluster", "local_queue", "read_cluster", "workload_of"]
+__all__ = ["QueuedCluster", "local_queue", "read_cluster", "weights_without_effect", "workload_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +144,17 @@ def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
     return name if name in objects.queue_names else ""
 
 
+def weights_without_effect(objects: KueueObjects) -> tuple[Notice, ...]:
+    """A notice about weights of queues and cohorts, if fair sharing is off; empty: none has one, or it is on."""
+    names = [f"ClusterQueue {each.name}" for each in objects.cluster_queues if each.weight is not None]
+    names += [f"Cohort {each.name}" for each in objects.cohorts if each.weight is not None]
+    if objects.fair_sharing or not names:
+        return ()
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    text = f"{names[0]}{more}: the weight has no effect: fair sharing is off, unless Kueue's Configuration turns it on"
+    return (Notice("weight-without-effect", text, names[0], {"objects": len(names)}),)
+
+
 def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
     """The cluster of a snapshot that has ClusterQueues, with everything that is held."""
     objects = snapshot.extra(KueueObjects)
@@ -156,6 +168,7 @@ def read_cluster(snapshot: ClusterSnapshot, gates: Gates) -> QueuedCluster:
         _nodes(snapshot, labels),
         [(snapshot.topology.node_names[pod.node], pod.requests) for pod in others if pod.node >= 0],
         gates,
+        objects.fair_sharing,
     )
     read = QueuedCluster(snapshot.topology, objects, cluster, labels)
     held = [*objects.workloads, *(_running_workload(read, key, pods) for key, pods in ours.items())]

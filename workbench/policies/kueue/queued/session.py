@@ -14,7 +14,13 @@ from workbench.policies.kueue.cycle.turns import Turn
 from workbench.policies.kueue.cycle.words import cut
 from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.queued.pod_nodes import PodNodes
-from workbench.policies.kueue.queued.reading import QueuedCluster, local_queue, read_cluster, workload_of
+from workbench.policies.kueue.queued.reading import (
+    QueuedCluster,
+    local_queue,
+    read_cluster,
+    weights_without_effect,
+    workload_of,
+)
 from workbench.policies.request import Assignment, Declined, Request
 
 __all__ = ["QueueSession"]
@@ -36,6 +42,7 @@ class QueueSession:
         self._queues = PendingQueues(self._read.cluster, ())
         # Pods of a workload that holds quota need no more of it; their selectors say where they go.
         self._held = frozenset(workload.key for workload in self._read.objects.workloads)
+        self._told = weights_without_effect(self._read.objects)
         self._turns: dict[str, Turn] = {}
         self._n_waiting = 0
 
@@ -125,6 +132,11 @@ class QueueSession:
 
     def assign(self, request: Request) -> Assignment | Declined:
         """Nodes for the pods of a gang: those of its domains, rank by rank; others by name where Kueue gives none."""
+        found = self._assigned(request)
+        found.warnings = (*found.warnings, *self._told)
+        return found
+
+    def _assigned(self, request: Request) -> Assignment | Declined:
         gang = request.gang
         refused = self.refusal(gang)
         if refused is not None:
