@@ -103,7 +103,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
             VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else VolcanoMemory(),
             KoordinatorWish(gpu_group, gather, gang_groups),
             AscendWish(_job_class(pending)),
-            *([kube] if kube is not None else []),
+            *([kube.since(pod.metadata.created for pod in pending)] if kube is not None else []),
         ),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from workbench.model.extras import Extra
 from workbench.model.notice import Notice
@@ -70,6 +71,9 @@ class KubeGroup(Extra):
         Whether preemption evicts all pods of the group or none (disruptionMode all).
     scheduled : bool
         Its condition PodGroupInitiallyScheduled is True, which it stays.
+    arrived : str
+        When the first of its waiting pods was created, which gives it its place in kube-scheduler's queue; empty: none
+        exists yet.
     """
 
     given: bool = False
@@ -81,6 +85,11 @@ class KubeGroup(Extra):
     preemption_policy: str = ""
     falls_whole: bool = False
     scheduled: bool = False
+    arrived: str = ""
+
+    def since(self, pods: Iterable[str]) -> KubeGroup:
+        """The same request of a group whose waiting pods were created at these times; empty ones do not exist yet."""
+        return replace(self, arrived=min(filter(None, pods), default=""))
 
     def unread(self, policy: str) -> Notice | None:
         what = [f"the topology key {self.topology_key}"] if self.topology_key else []

@@ -237,8 +237,8 @@ def _serving(request: Request, role: int, order: Ints) -> Ints:
 class KubeScheduler(Composed):
     """A policy of kube-scheduler's plugins and a GPU policy.
 
-    A session takes gangs by falling priority; equal ones by the time at which their objects were created, those that do
-    not exist yet last, then by namespace and name.
+    A session takes gangs by falling priority; equal ones by the time at which their first waiting pod was created, or
+    else their object, those that do not exist yet last, then by namespace and name.
     """
 
     def schedule(
@@ -274,4 +274,6 @@ class KubeScheduler(Composed):
 
 
 def _queue_key(gang: Gang) -> tuple[int, bool, str, bytes, bytes]:
-    return -gang.priority, not gang.created, gang.created, gang.namespace.encode(), gang.name.encode()
+    # A group has the age of its first pod, not that of its object.
+    since = gang.extra(KubeGroup).arrived or gang.created
+    return -gang.priority, not since, since, gang.namespace.encode(), gang.name.encode()
