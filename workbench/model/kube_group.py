@@ -55,6 +55,8 @@ class KubeGroup(Extra):
     ----------
     given : bool
         Whether the gang has a PodGroup of scheduling.k8s.io.
+    absent : bool
+        Whether its pods name such a PodGroup which is not in the input.
     basic : bool
         The PodGroup has no minimum (schedulingPolicy basic): one pod is enough, and pods are known to be a group.
     topology_key : str
@@ -86,6 +88,7 @@ class KubeGroup(Extra):
     falls_whole: bool = False
     scheduled: bool = False
     arrived: str = ""
+    absent: bool = False
 
     def since(self, pods: Iterable[str]) -> KubeGroup:
         """The same request of a group whose waiting pods were created at these times; empty ones do not exist yet."""

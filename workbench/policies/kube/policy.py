@@ -103,6 +103,9 @@ class KubeDefault(NodePolicy):
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         gang = request.gang
+        if gang.extra(KubeGroup).absent:
+            text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
+            return (Notice("not-enough-pods", text, numbers={"count": minimum(gang)}),)
         needed, known = minimum(gang), _scheduled(request) + gang.n_pods
         if known < needed:
             text = "waiting for minCount pods from a gang to appear in scheduling queue"
