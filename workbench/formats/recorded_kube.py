@@ -62,13 +62,14 @@ def _pods(**more: Shape) -> Shape:
 
 
 _GROUP = fields(
-    ("gang", "basic", "topology_key", "parent"),
+    ("gang", "basic", "topology_key", "parent", "priority"),
     kind=either("PodGroup", "CompositePodGroup"),
     name=NAME,
     gang=NUMBER,
     basic=FLAG,
     topology_key=TEXT,
     parent=TEXT,
+    priority=NUMBER,
 )
 
 #: What a session was given.
@@ -139,7 +140,7 @@ class KubeSession(RecordedSession):
         given = self.given
         made = [(f"input.nodes[{i}]", _node(node)) for i, node in enumerate(given["nodes"])]
         made += [(f"input.running[{i}]", _pod(pod, 0, pod["node"])) for i, pod in enumerate(given["running"])]
-        made += [(f"input.groups[{i}]", group) for i, group in enumerate(_groups(given["groups"], given["pending"]))]
+        made += [(f"input.groups[{i}]", group) for i, group in enumerate(_groups(given["groups"]))]
         made += [(f"input.pending[{i}]", _pod(pod, (1 + i) * _STEP_S)) for i, pod in enumerate(given["pending"])]
         scenario = read_items(made, self.record)
         nodes = {
@@ -203,20 +204,7 @@ def _pod(pod: Json, second: int, node: str = "") -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
 
 
-def _groups(groups: list[Json], pending: list[Json]) -> Iterator[Json]:
-    """The groups, each as old as the first pod of its tree: a tree of groups gets its turn when that one arrives."""
-    parents = {group["name"]: group.get("parent") for group in groups}
-
-    def root(name: str) -> str:
-        # No chain is longer than all groups, unless they are each other's parents.
-        for _ in parents:
-            name = parents.get(name) or name
-        return name
-
-    arrived: dict[str, int] = {}
-    for number, pod in enumerate(pending):
-        if pod.get("group"):
-            arrived.setdefault(root(pod["group"]), (1 + number) * _STEP_S)
+def _groups(groups: list[Json]) -> Iterator[Json]:
     for number, group in enumerate(groups):
         composite = group["kind"] == "CompositePodGroup"
         count = "minGroupCount" if composite else "minCount"
@@ -226,7 +214,8 @@ def _groups(groups: list[Json], pending: list[Json]) -> Iterator[Json]:
             spec["schedulingConstraints"] = {"topology": [{"key": group["topology_key"]}]}
         if group.get("parent"):
             spec["parentCompositePodGroupName"] = group["parent"]
-        second = arrived.get(root(group["name"]), 0) + number
-        metadata = {"name": group["name"], "namespace": "default", "creationTimestamp": created(second)}
+        if group.get("priority") is not None:
+            spec["priority"] = group["priority"]
+        metadata = {"name": group["name"], "namespace": "default", "creationTimestamp": created(number)}
         version = f"{_VERSION}/{'v1alpha3' if composite else 'v1beta1'}"
         yield {"apiVersion": version, "kind": group["kind"], "metadata": metadata, "spec": spec}

@@ -22,6 +22,7 @@ from workbench.jobs.roles import (
 )
 from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, pod_index
+from workbench.model.kube_group import KubeGroup
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION
@@ -53,7 +54,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     group : PodGroup, optional
         None: pods name the group, but it is not in the input; it then counts as one without a minimum.
     """
-    kube = group.kube if group is not None else None
+    kube = group.kube if group is not None else _absent(pods)
     pending = sorted((pod for pod in pods if pod.pending), key=_task_key if kube is None else _arrival_key)
     if not pending:
         return None
@@ -103,9 +104,14 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
             VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else VolcanoMemory(),
             KoordinatorWish(gpu_group, gather, gang_groups),
             AscendWish(_job_class(pending)),
-            *([kube] if kube is not None else []),
+            *([kube.since(pod.metadata.created for pod in pending)] if kube is not None else []),
         ),
     )
+
+
+def _absent(pods: Sequence[Pod]) -> KubeGroup | None:
+    """What is known of a PodGroup that is not in the input, if pods name it as one of scheduling.k8s.io."""
+    return KubeGroup(absent=True) if any(pod.group for pod in pods) else None
 
 
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from workbench.model.extras import Extra
 from workbench.model.notice import Notice
@@ -54,6 +55,8 @@ class KubeGroup(Extra):
     ----------
     given : bool
         Whether the gang has a PodGroup of scheduling.k8s.io.
+    absent : bool
+        Whether its pods name such a PodGroup which is not in the input.
     basic : bool
         The PodGroup has no minimum (schedulingPolicy basic): one pod is enough, and pods are known to be a group.
     topology_key : str
@@ -70,6 +73,9 @@ class KubeGroup(Extra):
         Whether preemption evicts all pods of the group or none (disruptionMode all).
     scheduled : bool
         Its condition PodGroupInitiallyScheduled is True, which it stays.
+    arrived : str
+        When the first of its waiting pods was created, which gives it its place in kube-scheduler's queue; empty: none
+        exists yet.
     """
 
     given: bool = False
@@ -81,6 +87,12 @@ class KubeGroup(Extra):
     preemption_policy: str = ""
     falls_whole: bool = False
     scheduled: bool = False
+    arrived: str = ""
+    absent: bool = False
+
+    def since(self, pods: Iterable[str]) -> KubeGroup:
+        """The same request of a group whose waiting pods were created at these times; empty ones do not exist yet."""
+        return replace(self, arrived=min(filter(None, pods), default=""))
 
     def unread(self, policy: str) -> Notice | None:
         what = [f"the topology key {self.topology_key}"] if self.topology_key else []

@@ -87,6 +87,17 @@ def test_a_single_pod_that_came_before_a_group_is_tried_before_it(tmp_path, twin
 
 
 @pytest.mark.parametrize("twin", TWINS)
+def test_a_group_has_the_age_of_its_first_pod_and_its_own_priority(tmp_path, twin):
+    # The objects of both groups are older than all pods. h comes first: its first pod is older than that of g.
+    pods = [pod("h-0", "2", "h"), pod("g-0", "7"), pod("h-1", "2", "h")]
+    groups = [{**GROUP, "gang": 1}, {**GROUP, "name": "h", "gang": 2}]
+    assert decided(tmp_path, twin, [node("n0")], pods, *groups) == {"h-0": "n0", "h-1": "n0"}
+    urgent = [{**groups[0], "priority": 5}, groups[1]]
+    pods[1]["priority"] = 5
+    assert decided(tmp_path, twin, [node("n0")], pods, *urgent) == {"g-0": "n0"}
+
+
+@pytest.mark.parametrize("twin", TWINS)
 def test_what_a_successful_group_leaves_over_is_tried_again_at_once(tmp_path, twin):
     # g-0 wants to be with a pod of app b, which comes after it and is there in the second cycle.
     pods = [pod("g-0", **against("b", "podAffinity")), pod("g-1", app="b"), pod("later", "7", group="")]

@@ -123,7 +123,7 @@ def _gang(
         notes=tuple(dict.fromkeys(notes)),
         extras=extras_of(
             VolcanoMemory(volcano.record, volcano.min_resources, volcano.inqueue) if volcano else VolcanoMemory(),
-            *([kube] if kube is not None else []),
+            *([kube.since(pod.metadata.created for pod in _pending(pods))] if kube is not None else []),
             RoleSizes(
                 tuple(
                     RoleSize(each.name, each.field, each.count, each.unit, each.beside)

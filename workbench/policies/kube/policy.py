@@ -103,6 +103,9 @@ class KubeDefault(NodePolicy):
 
     def cannot_start(self, request: Request) -> tuple[Notice, ...]:
         gang = request.gang
+        if gang.extra(KubeGroup).absent:
+            text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
+            return (Notice("not-enough-pods", text, numbers={"count": minimum(gang)}),)
         needed, known = minimum(gang), _scheduled(request) + gang.n_pods
         if known < needed:
             text = "waiting for minCount pods from a gang to appear in scheduling queue"
@@ -237,8 +240,8 @@ def _serving(request: Request, role: int, order: Ints) -> Ints:
 class KubeScheduler(Composed):
     """A policy of kube-scheduler's plugins and a GPU policy.
 
-    A session takes gangs by falling priority; equal ones by the time at which their objects were created, those that do
-    not exist yet last, then by namespace and name.
+    A session takes gangs by falling priority; equal ones by the time at which their first waiting pod was created, or
+    else their object, those that do not exist yet last, then by namespace and name.
     """
 
     def schedule(
@@ -274,4 +277,6 @@ class KubeScheduler(Composed):
 
 
 def _queue_key(gang: Gang) -> tuple[int, bool, str, bytes, bytes]:
-    return -gang.priority, not gang.created, gang.created, gang.namespace.encode(), gang.name.encode()
+    # A group has the age of its first pod, not that of its object.
+    since = gang.extra(KubeGroup).arrived or gang.created
+    return -gang.priority, not since, since, gang.namespace.encode(), gang.name.encode()

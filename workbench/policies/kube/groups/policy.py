@@ -38,7 +38,7 @@ from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene, Order
-from workbench.policies.kube.groups.telling import condition_text, record_placements
+from workbench.policies.kube.groups.telling import condition_text, record_placements, without_values
 from workbench.policies.kube.groups.validation import MemberPod, validate
 from workbench.policies.kube.one_pod import PodChoice
 from workbench.policies.kube.parameters import KubeParameters
@@ -164,7 +164,7 @@ class KubeTopology(KubeDefault):
         @cache
         def besides() -> tuple[Notice, ...]:
             evicted = self._eviction(cluster, tree, levels, order, outcome, ledger.snapshot)
-            return *evicted, *_without_values(tree, outcome, levels)
+            return *evicted, *without_values(tree, outcome, levels)
 
         answers = [
             self._answer(number, request, tree, outcome, placed, besides) for number, request in enumerate(requests)
@@ -306,14 +306,6 @@ class KubeTopology(KubeDefault):
             if key.startswith("tier ") and request.ledger.topology.has_domain(outcome.placement.name):
                 answer.record, answer.has_record = request.ledger.topology.domain(outcome.placement.name), True
         return answer
-
-
-def _without_values(tree: GangTree, outcome: GroupOutcome[GroupPod, int, Ints], levels: Levels) -> tuple[Notice, ...]:
-    """That no node has the label of a level: kube-scheduler then says only that it finds no feasible placement."""
-    if outcome.succeeded:
-        return ()
-    keys = sorted({group.topology_key for group in tree.groups if group.topology_key})
-    return tuple(Notice("level-without-nodes", text) for key in keys if (text := levels.missing(key)))
 
 
 def _nodes_of(leaf: GroupOutcome[GroupPod, int, Ints]) -> Ints:

@@ -9,6 +9,7 @@ from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
+from workbench.model.notice import Notice
 from workbench.policies.kube.groups.conditions import PodGroupCondition, leaf_outcomes
 from workbench.policies.kube.groups.cycle import GroupOutcome, Trial
 from workbench.policies.kube.groups.gang_tree import GangTree
@@ -17,7 +18,7 @@ from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.submission import submit
 from workbench.policies.kube.status import text_of
 
-__all__ = ["condition_text", "record_placements"]
+__all__ = ["condition_text", "record_placements", "without_values"]
 
 Ints = npt.NDArray[np.int32]
 Outcome = GroupOutcome[GroupPod, int, Ints]
@@ -74,3 +75,19 @@ def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
         message = f": {condition.message}" if condition.message else ""
         told.append(f"{leaf.group.name}: {condition.type} is {condition.status}, {condition.reason}{message}")
     return "; ".join(told)
+
+
+def without_values(tree: GangTree, outcome: Outcome, levels: Levels) -> tuple[Notice, ...]:
+    """That no node has the label of a level: kube-scheduler then says only that it finds no feasible placement.
+
+    Parameters
+    ----------
+    tree : GangTree
+    outcome : GroupOutcome
+        Of the root.
+    levels : Levels
+    """
+    if outcome.succeeded:
+        return ()
+    keys = sorted({group.topology_key for group in tree.groups if group.topology_key})
+    return tuple(Notice("level-without-nodes", text) for key in keys if (text := levels.missing(key)))
