@@ -53,11 +53,11 @@ class Value:
 
     def _kept(self) -> dict[str, Any]:
         """The attributes, by name, that a copy or pickle of the object consists of."""
-        return {name: getattr(self, name) for name in _given(type(self))}
+        return {name: getattr(self, name) for name in _given(type(self))}  # type: ignore[arg-type]  # a class can be hashed
 
     def _derive(self) -> None:
         """Rebuild, in a copy, the attributes that `_kept` leaves out and that are not cached properties."""
-        for name, made in _made(type(self)):
+        for name, made in _made(type(self)):  # type: ignore[arg-type]  # as above
             self.__dict__[name] = made()
         checks = getattr(self, "__post_init__", None)
         if checks is not None:
