@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,8 @@ __all__ = ["Value", "Working", "kept"]
 
 #: Entries of a container beyond which its size alone goes into a hash.
 _FEW = 16
+#: Arrays, and in what they are found.
+_HOLDERS = (tuple, dict, list, np.ndarray)
 
 
 class Value:
@@ -51,29 +53,28 @@ class Value:
 
     def _kept(self) -> dict[str, Any]:
         """The attributes, by name, that a copy or pickle of the object consists of."""
-        each = fields(self)  # type: ignore[arg-type]  # every subclass but `Working` is a dataclass
-        return {field.name: getattr(self, field.name) for field in each if field.init}
+        return {name: getattr(self, name) for name in _given(type(self))}  # type: ignore[arg-type]  # a class can be hashed
 
     def _derive(self) -> None:
         """Rebuild, in a copy, the attributes that `_kept` leaves out and that are not cached properties."""
-        for each in fields(self):  # type: ignore[arg-type]  # as above
-            if not each.init and each.default_factory is not MISSING:
-                self.__dict__[each.name] = each.default_factory()
+        for name, made in _made(type(self)):  # type: ignore[arg-type]  # as above
+            self.__dict__[name] = made()
         checks = getattr(self, "__post_init__", None)
         if checks is not None:
             checks()
 
     def __getstate__(self) -> tuple[dict[str, Any], tuple[bool, ...]]:
         kept = self._kept()
-        return kept, tuple(array.flags.writeable for array in _arrays(kept))
+        return kept, tuple(array.flags.writeable for array in _arrays(kept.values()))
 
     def __setstate__(self, state: tuple[dict[str, Any], tuple[bool, ...]]) -> None:
         kept, writeable = state
         self.__dict__.update(kept)
-        # Neither pickle nor deepcopy keeps an array read-only.
-        for array, may_change in zip(_arrays(kept), writeable, strict=True):
-            if not may_change:
-                array.flags.writeable = False
+        # Neither pickle nor deepcopy keeps an array read-only; most values have none.
+        if not all(writeable):
+            for array, may_change in zip(_arrays(kept.values()), writeable, strict=True):
+                if not may_change:
+                    array.flags.writeable = False
         self._derive()
 
 
@@ -123,6 +124,22 @@ def _rough(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) and value == value else None
 
 
+@cache
+def _given(kind: type) -> tuple[str, ...]:
+    """Names of the fields that `__init__` takes; of a study thousands of values are pickled."""
+    return tuple(each.name for each in fields(kind) if each.init)
+
+
+@cache
+def _made(kind: type) -> tuple[tuple[str, Callable[[], Any]], ...]:
+    """Names of the derived fields, each with what makes it empty."""
+    return tuple(
+        (each.name, each.default_factory)
+        for each in fields(kind)
+        if not each.init and each.default_factory is not MISSING
+    )
+
+
 def _cached(kind: type) -> frozenset[str]:
     attributes = (each for base in kind.__mro__ for each in vars(base).items())
     return frozenset(name for name, attribute in attributes if isinstance(attribute, cached_property))
@@ -136,17 +153,17 @@ def _unshared(value: Any) -> Any:
     return value.copy() if type(value) in (dict, list) else value
 
 
-def _arrays(value: Any) -> Iterator[npt.NDArray[Any]]:
-    """All numpy arrays in `value`, also inside tuples, lists and dicts, always in the same order."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _arrays(each)
-    elif isinstance(value, (tuple, list)):
-        for each in value:
-            if not isinstance(each, (str, int)):
-                yield from _arrays(each)
+def _arrays(values: Iterable[Any]) -> list[npt.NDArray[Any]]:
+    """All numpy arrays among some values, also inside tuples, lists and dicts, always in the same order."""
+    found: list[npt.NDArray[Any]] = []
+    for each in values:
+        if not isinstance(each, _HOLDERS):
+            continue
+        if isinstance(each, np.ndarray):
+            found.append(each)
+        elif each:
+            found += _arrays(each.values() if isinstance(each, dict) else each)
+    return found
 
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from workbench.study.cluster import check_connection, connected, cores
 from workbench.study.digest import package_digest
 from workbench.study.plan import Run, StudyPlan
 from workbench.study.results import keep_result, prepare_folder, read_result, read_results, write_results
-from workbench.study.work import shared_case, simulate_case
+from workbench.study.work import shared_case, simulate_shared
 
 if TYPE_CHECKING:
     import pandas
@@ -69,14 +69,18 @@ def _execute(
 ) -> None:
     with optional("study"):
         from distributed import as_completed
+        from distributed.protocol.pickle import dumps
 
+    pickled: Callable[[Any], bytes] = dumps  # which knows what the user wrote, too
     # A scheduler may remember what another client asked it under the same key.
     call = secrets.token_hex(4)
     package, added = package_digest(), added_simulation_metrics()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
         cases = {
-            names: client.submit(shared_case, study.cases[names], key=f"case-{call}-{study.case_digests[names]}")
+            names: client.submit(
+                shared_case, pickled(study.cases[names]), key=f"case-{call}-{study.case_digests[names]}"
+            )
             for names in dict.fromkeys((run.topology, run.workload) for run in runs)
         }
         asked = {}
@@ -84,7 +88,7 @@ def _execute(
             policy = study.policy_of(run.policy, run.workload, run.seed)
             discipline = get_discipline(run.discipline)
             arguments = (cases[run.topology, run.workload], policy, discipline, run.seed, package, added)
-            asked[client.submit(simulate_case, *arguments, key=f"run-{call}-{run.digest}")] = run
+            asked[client.submit(simulate_shared, *arguments, key=f"run-{call}-{run.digest}")] = run
     failed: dict[Run, _RunFailed] = {}
     completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]
     for done, future in enumerate(completed, 1):

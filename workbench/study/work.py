@@ -5,8 +5,10 @@ What stands here runs in the workers.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from workbench.simulate.arrivals import Arrivals, at_load
 from workbench.simulate.from_log import fault_horizon_s
 from workbench.study.digest import package_digest
 
-__all__ = ["Case", "shared_case", "simulate_case"]
+__all__ = ["Case", "shared_case", "simulate_case", "simulate_shared"]
 
 #: Seeds the generator of faults together with the run's seed, so that faults are independent of arrivals.
 _FAULTS = 1
@@ -71,9 +73,23 @@ class Case(Value):
         return self.load is not None or self.faults is not None or hashed
 
 
-def shared_case(case: Case) -> Case:
-    """Return the case; as a Dask task it sends the case to each worker once, however many runs need it."""
+def shared_case(case: bytes) -> bytes:
+    """Return the pickled case; as a Dask task it sends the case to each worker once, however many runs need it.
+
+    As a `Case` it would be pickled and read back by the scheduler and by the first worker, too.
+    """
     return case
+
+
+def simulate_shared(case: bytes, *arguments: Any) -> dict[str, Any]:
+    """Do `simulate_case` with a pickled case, which a worker reads for the first run that needs it."""
+    return simulate_case(_read_case(case), *arguments)
+
+
+@lru_cache(maxsize=2)
+def _read_case(case: bytes) -> Case:
+    found: Case = pickle.loads(case)
+    return found
 
 
 def simulate_case(
