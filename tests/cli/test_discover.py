@@ -17,7 +17,7 @@ import yaml
 from tests import loopback as servers
 from tests.cli.conftest import Result, Run
 from tests.loopback import PASSWORD, USERNAME, Reply, loopback
-from workbench.objects.discovery import SOURCE_LABEL
+from workbench.model.labels import SOURCE_LABEL
 
 TYPE = "fabric=spine,rack,kubernetes.io/hostname"
 

@@ -11,7 +11,7 @@ import pytest
 from workbench.live.kubernetes.carry_out import carry_out, objects_of
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.writer import Writer
-from workbench.objects.discovery import SOURCE_LABEL
+from workbench.model.labels import SOURCE_LABEL
 from workbench.objects.hypernode import read_hypernode
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult, discovered

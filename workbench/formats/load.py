@@ -15,8 +15,6 @@ from workbench.cluster.assemble import assemble
 from workbench.cluster.node_matrices import assign_matrices
 from workbench.errors import InputError, named_arguments
 from workbench.formats.fabric.intake import Joined
-from workbench.formats.fabric.tor_node import nodes_by_address
-from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.file_bytes import read_bytes
 from workbench.formats.manifests import Document, Manifests, Take
 from workbench.formats.read_files import read_files
@@ -272,10 +270,15 @@ def _scenario(
         )
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
         if joined.tors is not None and joined.tors.tors:
+            from workbench.formats.fabric.tor_node import nodes_by_address
+            from workbench.formats.fabric.tor_tables import switch_table_of
+
             bound = nodes_by_address(joined.tors, cluster.nodes)
             snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
     snapshot = replace(snapshot, gaps=(*manifests.notices, *snapshot.gaps)) if manifests.notices else snapshot
     for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
+        from workbench.formats.fabric.tor_tables import with_share
+
         snapshot, told = with_share(snapshot, share.switches)
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))
     return Scenario(

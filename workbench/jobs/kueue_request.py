@@ -8,11 +8,10 @@ from dataclasses import replace
 from workbench.errors import InputError
 from workbench.jobs.role_template import RoleTemplate
 from workbench.model.gang import Gang
-from workbench.model.kueue_names import MIN_PARALLELISM, QUEUE_NAME
+from workbench.model.kueue_names import MIN_PARALLELISM, QUEUE_NAME, TOPOLOGY_ANNOTATIONS
 from workbench.model.kueue_request import KueueRequest, KueueRole
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
-from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.metadata import Metadata
 
 __all__ = ["read_kueue_request", "with_kueue_request"]
@@ -65,6 +64,8 @@ def _role(
     """What the pods of one role request; `of` gives the labels in which they have their indices; None: no request."""
     if not any(each in annotations for each in TOPOLOGY_ANNOTATIONS):
         return None
+    from workbench.objects.kueue.annotations import topology_request
+
     try:
         request = topology_request(
             annotations,

@@ -18,6 +18,7 @@ __all__ = [
     "REQUIRED",
     "SLICE_REQUIRED",
     "SLICE_SIZE",
+    "TOPOLOGY_ANNOTATIONS",
     "TOPOLOGY_GATE",
     "UNCONSTRAINED",
     "WORKLOAD",
@@ -35,6 +36,8 @@ SLICE_SIZE = f"{_PREFIX}podset-slice-size"
 CONSTRAINTS = f"{_PREFIX}podset-slice-required-topology-constraints"
 GROUP_NAME = f"{_PREFIX}podset-group-name"
 INDEX_OFFSET = f"{_PREFIX}pod-index-offset"
+#: Annotations by which a pod template asks something of the topology.
+TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, CONSTRAINTS, GROUP_NAME)
 
 #: Annotation of a Job: fewest pods with which it may be admitted.
 MIN_PARALLELISM = f"{_PREFIX}job-min-parallelism"

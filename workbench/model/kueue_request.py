@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from workbench.model.deferred import DeferredModule
 from workbench.model.extras import Extra
-from workbench.model.kueue import Flavor, PreferredTerm, TopologyRequest
 from workbench.model.notice import Notice
 
 if TYPE_CHECKING:
-    from workbench.model import kueue_queues
+    from workbench.model import kueue, kueue_queues
 else:
+    kueue = DeferredModule("workbench.model.kueue")
     kueue_queues = DeferredModule("workbench.model.kueue_queues")
 
 __all__ = ["KueueObjects", "KueueRequest", "KueueRole"]
@@ -35,9 +35,9 @@ class KueueRole:
     """
 
     role: str
-    topology: TopologyRequest | None = None
+    topology: kueue.TopologyRequest | None = None
     min_count: int | None = None
-    preferred: tuple[PreferredTerm, ...] = ()
+    preferred: tuple[kueue.PreferredTerm, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class KueueObjects(Extra):
     """
 
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    flavors: tuple[Flavor, ...] = ()
+    flavors: tuple[kueue.Flavor, ...] = ()
     cluster_queues: tuple[kueue_queues.ClusterQueue, ...] = ()
     local_queues: Mapping[str, str] = field(default_factory=dict)
     cohorts: tuple[kueue_queues.Cohort, ...] = ()

@@ -21,6 +21,7 @@ __all__ = [
     "HOSTNAME_LABEL",
     "NOT_READY_TAINTS",
     "PRESSURE_TAINTS",
+    "SOURCE_LABEL",
     "NodeFilter",
     "NodeLabels",
     "NodeTaints",
@@ -31,6 +32,8 @@ __all__ = [
 
 #: Label with the node's own name, which differs from node to node.
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+#: Label of a HyperNode that discovery made; its value is the source.
+SOURCE_LABEL = "volcano.sh/network-topology-source"
 #: Taint of a cordoned node.
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
 #: Taint of a node by the condition that means trouble if it holds.

@@ -17,7 +17,6 @@ from workbench.objects.quantity import read_duration
 
 __all__ = [
     "DEFAULT_INTERVAL_S",
-    "SOURCE_LABEL",
     "VOLCANO_SOURCES",
     "DiscoveryConfig",
     "DiscoverySource",
@@ -28,9 +27,6 @@ __all__ = [
     "read_topology_types",
     "reload",
 ]
-
-#: Label of a HyperNode that discovery made; its value is the source.
-SOURCE_LABEL = "volcano.sh/network-topology-source"
 
 #: Seconds between two rounds of a source without an interval above zero.
 DEFAULT_INTERVAL_S = 3600.0

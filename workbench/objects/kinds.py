@@ -17,6 +17,7 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.cluster_part import ClusterPart, extras_of_parts
+from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP, TOR_SHARE_CONFIG_MAP
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
@@ -32,13 +33,13 @@ from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koord
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
 from workbench.objects.top_owner import TopOwner
 from workbench.objects.top_owner_kinds import TOP_OWNERS
-from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
-from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
 if TYPE_CHECKING:
     from workbench.objects.event import Event
     from workbench.objects.kueue.queues import TopologyPart
     from workbench.objects.level_topology import LevelTopology
+    from workbench.objects.tor_node import TorNodeConfig
+    from workbench.objects.tor_share import TorShareConfig
 
 __all__ = ["MOST_OBJECTS", "ClusterObjects", "kind_label", "meant_kind"]
 
@@ -249,8 +250,8 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
 
 # ConfigMaps are told apart by their names only; those with a name for each node, by its beginning.
 _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
-    TOR_NODE_CONFIG_MAP: ("tor_nodes", read_tor_node),
-    TOR_SHARE_CONFIG_MAP: ("tor_shares", read_tor_share),
+    TOR_NODE_CONFIG_MAP: ("tor_nodes", Deferred("workbench.objects.tor_node:read_tor_node")),
+    TOR_SHARE_CONFIG_MAP: ("tor_shares", Deferred("workbench.objects.tor_share:read_tor_share")),
 }
 
 _DEVICE_INFO = ("device_infos", read_device_info)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.model.gang import TopologyConstraint
-from workbench.model.kube_group import KubeGroup
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, StatusCondition, read_metadata, read_status_conditions
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.quantity import read_resources
 from workbench.objects.topology_spec import read_constraint
+
+if TYPE_CHECKING:
+    from workbench.model.kube_group import KubeGroup
 
 __all__ = [
     "ALLOCATED_HYPERNODE_ANNOTATION",

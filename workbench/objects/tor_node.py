@@ -17,7 +17,6 @@ from workbench.objects.fields import child, get_int, get_maps, get_text, get_tex
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = [
-    "TOR_NODE_CONFIG_MAP",
     "Tor",
     "TorNodeConfig",
     "TorNodeTable",
@@ -26,9 +25,6 @@ __all__ = [
     "parse_tor_node",
     "read_tor_node",
 ]
-
-#: Name of the ConfigMap; its namespace (kube-system, volcano-system in older generators) is ignored.
-TOR_NODE_CONFIG_MAP = "basic-tor-node-cm"
 
 _LEVELS = ("single_layer", "double_layer")
 

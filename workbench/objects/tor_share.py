@@ -25,7 +25,6 @@ from workbench.objects.fields import (
 from workbench.objects.metadata import Metadata, read_metadata
 
 __all__ = [
-    "TOR_SHARE_CONFIG_MAP",
     "TorShare",
     "TorShareConfig",
     "TorShareNode",
@@ -33,9 +32,6 @@ __all__ = [
     "read_tor_share",
     "share_payload",
 ]
-
-#: Name of the ConfigMap; its namespace, volcano-system, is ignored.
-TOR_SHARE_CONFIG_MAP = "tor-share-cm"
 
 KEY = "global-tor-info"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.objects.discovery import SOURCE_LABEL
+from workbench.model.labels import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.metadata import Metadata

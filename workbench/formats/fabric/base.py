@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from workbench.formats.fabric.smallest_cut import Wiring
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
@@ -21,7 +20,10 @@ from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
-from workbench.objects.tor_node import TorNodeTable
+
+if TYPE_CHECKING:
+    from workbench.formats.fabric.smallest_cut import Wiring
+    from workbench.objects.tor_node import TorNodeTable
 
 __all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_node", "switch_heights", "switch_tree"]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
-from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
-from workbench.objects.tor_node import TorNodeTable
+
+if TYPE_CHECKING:
+    from workbench.objects.tor_node import TorNodeTable
 
 __all__ = ["FabricIntake", "Joined"]
 
@@ -154,13 +156,17 @@ class FabricIntake:
             _check_alone(cluster, len(self.found))
             return Joined(snapshot=whole[0])
         given = bool(cluster.nodes)
-        joined = Joined(tors=tor_table_of(cluster), asked=self.wanted is not None)
+        joined = Joined(tors=_tor_table(cluster), asked=self.wanted is not None)
         wanted = self.wanted
         if wanted is not None and wanted.derive is not None and not self.found:
             cluster.hypernodes.clear()
         for records, source in zip(self.found, self.sources, strict=True):
             # Servers are bound to nodes by address, and the nodes are only known here.
-            bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
+            bound = records
+            if records.tors is not None and given:
+                from workbench.formats.fabric.tor_node import tor_records
+
+                bound = tor_records(records.tors, cluster.nodes)
             try:
                 joined.add(cluster, bound, given)
             except InputError as error:
@@ -190,6 +196,14 @@ class FabricIntake:
             if records is not None:
                 return records
         return None
+
+
+def _tor_table(cluster: ClusterObjects) -> TorNodeTable | None:
+    if not cluster.tor_nodes:
+        return None
+    from workbench.formats.fabric.tor_node import tor_table_of
+
+    return tor_table_of(cluster)
 
 
 def _detect(text: str, source: str) -> FabricFormat | None:

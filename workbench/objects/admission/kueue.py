@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
+from workbench.model.kueue_names import TOPOLOGY_ANNOTATIONS
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 from workbench.objects.admission.kueue_queues import (
     admission_check_faults,
     cluster_queue_faults,
@@ -27,9 +27,11 @@ from workbench.objects.admission.kueue_queues import (
 )
 from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
-from workbench.objects.kueue.annotations import TOPOLOGY_ANNOTATIONS, topology_request
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
 from workbench.objects.top_owner_kinds import top_owner_reader
+
+if TYPE_CHECKING:
+    from workbench.objects.admission.kueue_annotations import AnnotatedPods
 
 __all__ = [
     "KUEUE_KINDS",
@@ -125,12 +127,18 @@ def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int 
     """
     if not any(name in annotations for name in TOPOLOGY_ANNOTATIONS):
         return []
+    from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
+
     return [one.fault for one in annotation_faults([AnnotatedPods("main", annotations, count, path)])]
 
 
 def owner_annotation_faults(owner: TopOwner) -> list[Fault]:
     """Violations that Kueue finds in the annotations of the pod templates of an object, such as a JobSet."""
-    return [one.fault for one in annotation_faults(_annotated(owner))] if _asks(owner) else []
+    if not _asks(owner):
+        return []
+    from workbench.objects.admission.kueue_annotations import annotation_faults
+
+    return [one.fault for one in annotation_faults(_annotated(owner))]
 
 
 def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Notice]:
@@ -138,12 +146,16 @@ def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Noti
 
     `levels`: node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
     """
+    if levels is None or not _asks(owner):
+        return []
+    from workbench.objects.kueue.annotations import topology_request
+
     found = []
-    for each in _annotated(owner) if levels is not None and _asks(owner) else ():
+    for each in _annotated(owner):
         with suppress(InputError):
             request = topology_request(each.annotations)
             named = request.levels if request is not None else ()
-            for level in sorted({*named}.difference(levels or ())):
+            for level in sorted({*named}.difference(levels)):
                 where = child(each.path, "annotations")
                 text = f"{where}: no Topology of the input has the level {level}: Kueue will never admit the pods"
                 found.append(Notice("unknown-level", text, where))
@@ -168,6 +180,8 @@ def _asks(owner: TopOwner) -> bool:
 
 
 def _annotated(owner: TopOwner) -> list[AnnotatedPods]:
+    from workbench.objects.admission.kueue_annotations import AnnotatedPods
+
     return [
         AnnotatedPods(each.name, each.template.annotations, each.count, child(each.template.path, "metadata"))
         for each in owner.pods

@@ -22,10 +22,7 @@ from workbench.model.kueue_names import (
     UNCONSTRAINED,
 )
 
-__all__ = ["TOPOLOGY_ANNOTATIONS", "as_bool", "as_int32", "layer_count_error", "read_layers", "topology_request"]
-
-#: Annotations by which a pod template asks something of the topology.
-TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, CONSTRAINTS, GROUP_NAME)
+__all__ = ["as_bool", "as_int32", "layer_count_error", "read_layers", "topology_request"]
 
 #: Most slice layers in one annotation.
 _MOST_LAYERS = 3

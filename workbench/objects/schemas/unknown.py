@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.notation import SCALARS, Field, read_types

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import InputError
+from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode
 from workbench.topology.discovery.result import DiscoveryResult, discovered, short_code
 

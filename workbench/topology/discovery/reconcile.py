@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.objects.discovery import SOURCE_LABEL
+from workbench.model.labels import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.hypernode_manifest import hypernode_manifest, hypernode_spec
 from workbench.topology.discovery.result import DiscoveryResult

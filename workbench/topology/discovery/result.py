@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["DiscoveryResult", "discovered", "linked_groups", "short_code"]
