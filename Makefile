@@ -11,6 +11,8 @@ PY := $(VENV)/bin/python
 PYTEST := $(PY) -P -m pytest
 # One process per core (auto counts two threads of a core once); each collects all tests, so more than eight do not pay.
 SPREAD := -n logical --maxprocesses 8
+# One more for everything: tests of the browser and of the API server wait a part of their time.
+SPREAD_ALL = -n $$($(PY) -c 'import os; print(min(os.cpu_count() + 1, 8))')
 
 # Images set this, and then every process that a test starts compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -50,7 +52,7 @@ demo: $(DEMO_NEEDS) ## compare six policies on the design documents' own cluster
 	@echo "report: out/report.html, $$(($$(date +%s) - $(BEGIN))) s after make began"
 
 test: build ## everything: quick, slow, browser, notebooks, conformance
-	$(PYTEST) $(SPREAD) -m ""
+	$(PYTEST) $(SPREAD_ALL) -m ""
 
 quick: build ## the quick set of plain pytest, on all cores
 	$(PYTEST) $(SPREAD)

@@ -6,6 +6,7 @@ one of the profiles before any test is imported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -54,6 +55,19 @@ def a_few(values: Sequence[T], number: int) -> Sequence[T]:
     if whole_run():
         return values
     return [values[i * len(values) // number] for i in range(number)] if number < len(values) else values
+
+
+def seeds(number: int, share: int) -> range:
+    """Seeds of a random test that make its time: a share of them, all with ``WORKBENCH_ALL_SEEDS=1``.
+
+    Parameters
+    ----------
+    number : int
+        All seeds.
+    share : int
+        How many `make test` tries.
+    """
+    return range(number if os.environ.get("WORKBENCH_ALL_SEEDS") == "1" else share)
 
 
 def blocks(number: int) -> list[Any]:

@@ -10,8 +10,11 @@ import pytest
 
 __all__ = ["lots_of", "rank_of", "say_less", "scheduler"]
 
-#: Folders whose tests share a server.
-_LOTS = ("tests/browser/", "tests/controlplane/")
+#: Folders whose tests share a server that takes long to start.
+_LOTS = ("tests/controlplane/",)
+
+#: Folders of which each file is handed out whole: each process that has one starts a browser and a JupyterLab, once.
+_BY_FILE = ("tests/browser/",)
 
 #: Folders whose tests take so long that each is handed out alone.
 _ALONE = ("tests/notebooks/",)
@@ -38,6 +41,8 @@ def lots_of(names: Sequence[str]) -> dict[str, str]:
         number = counted[file] = counted.get(file, -1) + 1
         if name.startswith(_ALONE):
             lots[name] = name
+        elif name.startswith(_BY_FILE):
+            lots[name] = file
         else:
             shared = (lot for lot in _LOTS if name.startswith(lot))
             lots[name] = next(shared, f"{file} {number // _TOGETHER}")
@@ -45,11 +50,12 @@ def lots_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def rank_of(lot: str, size: int) -> tuple[int, int]:
-    """What is handed out first: what shares a server, what goes alone, then the larger lots.
+    """What is handed out first: what shares a server, the files of the browser, what goes alone, then the larger lots.
 
     A long lot that begins last would keep one process busy while the others wait.
     """
-    return (0 if lot in _LOTS else 1 if lot.startswith(_ALONE) else 2), -size
+    first = lot in _LOTS, lot.startswith(_BY_FILE), lot.startswith(_ALONE), True
+    return first.index(True), -size
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
@@ -57,8 +63,8 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
 
     The quick set is cut into one run of files per process, and a process that is done takes tests over from another:
     what a file prepares is mostly prepared once, and no test waits to be handed out. With browser tests, a few tests of
-    a file are handed out at a time, but for those of the browser, which share one browser and one JupyterLab and so are
-    one lot, and those of the control plane, which share one API server.
+    a file are handed out at a time, but for those of the browser, a file at a time, and those of the control plane,
+    which share one API server.
     """
     if config.getoption("dist") != "load":
         return None

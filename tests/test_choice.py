@@ -36,6 +36,7 @@ def test_every_choice_is_in_its_range(rng: random.Random) -> None:
     assert sorted(order) == list("abc")
 
 
+@pytest.mark.slow
 def test_the_simplest_choices_are_the_lowest_the_first_and_no_chance() -> None:
     def drawn(rng: random.Random) -> tuple[object, ...]:
         order = list("abc")
@@ -46,6 +47,7 @@ def test_the_simplest_choices_are_the_lowest_the_first_and_no_chance() -> None:
     assert simplest == (3, "x", [0, 1, 2], ["a", "b", "c"], False)
 
 
+@pytest.mark.slow
 def test_what_a_condition_does_not_need_is_left_out() -> None:
     def drawn(rng: random.Random) -> tuple[int, int]:
         topology = random_cluster(rng).topology
@@ -56,6 +58,7 @@ def test_what_a_condition_does_not_need_is_left_out() -> None:
     assert n_domains == 2
 
 
+@pytest.mark.slow
 def test_chances_and_choices_are_drawn_evenly() -> None:
     """Small examples come first, which is why the tolerance is wide."""
     seen: Counter[object] = Counter()

@@ -211,6 +211,7 @@ def test_every_package_that_only_an_extra_brings_is_imported_through_one_functio
     assert {p.name: found for p in sources if (found := misplaced(p.read_text("utf-8")))} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "want"),
     [

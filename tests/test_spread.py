@@ -24,8 +24,8 @@ def test_each_test_is_in_one_lot() -> None:
 
 def test_tests_that_share_a_server_are_one_lot() -> None:
     lots = lots_of(NAMES)
-    for folder in ("browser", "controlplane"):
-        mine = {name for name in NAMES if f"/{folder}/" in name}
+    for part in ("/controlplane/", "/browser/test_a", "/browser/test_b"):
+        mine = {name for name in NAMES if part in name}
         (lot,) = {lots[name] for name in mine}
         assert {name for name in NAMES if lots[name] == lot} == mine
 
@@ -47,9 +47,9 @@ def test_what_shares_a_server_comes_first_and_then_what_goes_alone() -> None:
     lots = lots_of(NAMES)
     sizes = Counter(lots.values())
     order = sorted(sizes, key=lambda lot: rank_of(lot, sizes[lot]))
-    assert order[:2] == ["tests/browser/", "tests/controlplane/"]
-    assert {lot.partition("::")[0] for lot in order[2:5]} == {"tests/notebooks/test_notebooks.py"}
-    assert [sizes[lot] for lot in order[5:]] == [8, 8, 4, 1]
+    assert order[:3] == ["tests/controlplane/", "tests/browser/test_a.py", "tests/browser/test_b.py"]
+    assert {lot.partition("::")[0] for lot in order[3:6]} == {"tests/notebooks/test_notebooks.py"}
+    assert [sizes[lot] for lot in order[6:]] == [8, 8, 4, 1]
 
 
 class WorkerInteractor:

@@ -79,8 +79,8 @@ def in_another_process() -> Iterator[Callable[..., Any]]:
         yield ask
 
 
-#: The quick set takes two policies that keep much, and the newest protocol; `make test` takes all of them.
-QUICK = ("volcano-1.15", "koordinator-network")
+#: The quick set takes a policy that keeps much, and the newest protocol; `make test` takes all of them.
+QUICK = ("volcano-1.15",)
 EACH_POLICY = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES]
 )

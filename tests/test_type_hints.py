@@ -38,6 +38,7 @@ def with_methods(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [pytest.param(value, id=path) for path, value in exported()])
 def test_annotations_can_be_evaluated(value: Any) -> None:
     typing.get_type_hints(value)

@@ -27,7 +27,7 @@ def absent(reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for all tests of a process."""
     if reason := missing():
         absent(reason)
     with launched() as browser:
@@ -62,7 +62,7 @@ def offline(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Offli
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One JupyterLab for all browser tests."""
+    """One JupyterLab for all browser tests of a process."""
     server = start_lab(tmp_path_factory.mktemp("lab"))
     yield server
     server.stop()

@@ -59,7 +59,7 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
 
     pending = panel.locator("td.wb-pending").first
     why = pending.inner_text()
-    assert "holds" in why or "Insufficient" in why
+    assert "has room for 2 of its 8 pods" in why
     pending.click()
     notebook.settle(panel)
     assert panel.locator(".wb-detail").is_visible()

@@ -71,7 +71,10 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("words", RUNS)
+# What `fix` says takes its time; `test_fix` compares both forms of a small one.
+@pytest.mark.parametrize(
+    "words", [pytest.param(words, marks=pytest.mark.slow if words == "fix" else ()) for words in RUNS]
+)
 def test_json_and_yaml_say_the_same(run: Run, words: str) -> None:
     arguments = (*words.split(), *RUNS[words])
     said = {form: run(*arguments, "-o", form) for form in ("json", "yaml")}

@@ -36,6 +36,7 @@ def test_every_file_of_cases_has_one_row_and_every_row_a_file():
     assert sorted(table()) == FILES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".json")])
 def test_the_row_counts_the_cases_and_names_their_sources(name):
     count, how, origin, licence, _ = table()[name]

@@ -44,6 +44,7 @@ def spoilt(value: Any) -> Iterator[Any]:
         yield f"{value}?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", CASES, ids=lambda item: item.id)
 def test_a_changed_expectation_fails(item: Item) -> None:
     AREAS[item.area].run(item.file, item.case)

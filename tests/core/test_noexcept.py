@@ -75,6 +75,7 @@ def generated_c(source: Path, folder: Path) -> str:
     return out.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.p[yx][xid]")), ids=lambda path: path.name)
 def test_what_is_declared_to_raise_nothing_touches_no_object(path):
     if path.suffix != ".pyi":

@@ -136,6 +136,7 @@ def timeless(comparison):
     return {**record, "policies": [{**row, "decision_s": 0} for row in record["policies"]]}
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_bytes_for_any_number_of_jobs(capsys):
     written = []
     for jobs in ("1", "2", "4"):

@@ -35,6 +35,7 @@ _UNGUARDED = re.compile(
 _OTHERS = ("policies/volcano", "_core", "jobs", "kernels")
 
 
+@pytest.mark.slow
 def test_sentences_count_by_the_helper() -> None:
     root = Path(workbench.__file__).parent
     found = [

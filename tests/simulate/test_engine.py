@@ -56,6 +56,7 @@ def able(discipline: str, policy: str = "binpack") -> str:
     return "volcano" if discipline == "session" else policy
 
 
+QUICK = {("binpack", "fifo"), ("binpack", "backfill"), ("binpack", "shares"), ("volcano", "fifo")}
 THREE = [job("a", 6, 0, 10), job("big", 8, 1, 10), job("small", 2, 2, 30)]
 
 
@@ -117,7 +118,7 @@ def test_a_job_larger_than_the_cluster_is_never_placed_and_named() -> None:
 @pytest.mark.parametrize(
     ("policy", "discipline"),
     [
-        pytest.param(policy, discipline, marks=() if policy == "binpack" or discipline == "fifo" else pytest.mark.slow)
+        pytest.param(policy, discipline, marks=() if (policy, discipline) in QUICK else pytest.mark.slow)
         for policy in ("binpack", "volcano", "allocate")
         for discipline in DISCIPLINES
         if able(discipline, policy) == policy or policy == "allocate"

@@ -83,7 +83,7 @@ def test_another_study_takes_over_what_it_shares(study: Study, tmp_path: Path, a
     assert len(frame) == 8
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"run": "x"}'])
+@pytest.mark.parametrize("damage", [pytest.param(b"", marks=pytest.mark.slow), b"{", b"[]", b'{"run": "x"}'])
 def test_a_damaged_result_is_done_again(study: Study, tmp_path: Path, address: str, damage: bytes) -> None:
     study.run(tmp_path / "out", address)
     before = parquet(tmp_path / "out")

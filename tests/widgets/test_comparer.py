@@ -472,6 +472,7 @@ def test_what_no_file_holds_is_named_to_be_saved(comparer):
     assert answer["text"] == "workbench compare cluster.yaml jobs.yaml --policies volcano-1.13,gang"
 
 
+@pytest.mark.slow
 def test_what_the_command_line_cannot_say_is_refused(comparer, monkeypatch):
     comparer.choose([("random", {"seed": 1}), ("random", {"seed": 2})])
     assert "random is compared twice" in refused(comparer, "command")
@@ -487,6 +488,7 @@ def test_what_the_command_line_cannot_say_is_refused(comparer, monkeypatch):
     assert "is defined in this notebook" in refused(comparer, "command")
 
 
+@pytest.mark.slow
 def test_an_exported_table_holds_no_formula(comparer):
     @workbench.policy("=mine")
     def mine(gang, ledger):

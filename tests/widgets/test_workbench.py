@@ -43,6 +43,7 @@ def test_it_compares_what_was_loaded(bench):
     }
 
 
+@pytest.mark.slow
 def test_an_edit_is_placed_on_at_once(bench):
     ids = [item.id for item in bench.editor.draft if item.kind == "node"]
     bench.editor.edit(op="set", ids=ids, fields={"cordoned": True})

@@ -132,7 +132,9 @@ def test_new_nodes_come_last_and_as_few_as_possible(scenario) -> None:
     assert (edit.kind, edit.before, edit.after) == ("add-nodes", 4, 6) and not report.never
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy", [*POLICIES[::2], *(pytest.param(name, marks=pytest.mark.slow) for name in POLICIES[1::2])]
+)
 @pytest.mark.parametrize("seed", blocks(4))
 def test_every_fix_holds_on_random_loads(scenario, policy: str, seed: int) -> None:
     import random
