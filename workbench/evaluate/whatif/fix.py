@@ -250,6 +250,8 @@ class JobQuestion:
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
         takes long, and those that are found are run in the whole session before they count. None: they are looked for
         in the whole session.
+    brief : bool
+        Whether no further classes of edits are tried once one edit helps that costs nobody anything.
     """
 
     def __init__(
