@@ -1,4 +1,4 @@
-"""What a gang asks of the topology in the words of any scheduler is kept by a policy, or a notice says that it is not."""
+"""What a gang asks of the topology in any scheduler's words is kept by a policy, or a notice says that it is not."""
 
 from __future__ import annotations
 
