@@ -89,7 +89,7 @@ def test_jobs_without_a_label_may_be_given_one(run: Run, files: Path) -> None:
     assert plain["warnings"][0]["code"] == "no-switch-affinity"
     assert "isSharedTor" not in plain["pods"][0]["annotations"]
     (common,) = run(*arguments, "--set", "default_label=normal-schema").json["jobs"]
-    assert common["warnings"] == []
+    assert [warning["code"] for warning in common["warnings"]] == ["not-expressed"]  # its networkTopology
     assert common["pods"][0]["annotations"]["isSharedTor"] == "2"
 
 

@@ -66,7 +66,7 @@ class _Rest:
 class _Slots(NodePolicy):
     """Base class of the baselines: goes through the roles of a gang and places all pods of a role in one call."""
 
-    traits = SchedulerTraits(reads_names=False)
+    traits = SchedulerTraits(constraints=False, reads_names=False)
 
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Choose nodes for the pods of one role.

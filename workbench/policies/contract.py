@@ -61,6 +61,8 @@ class SchedulerTraits:
     reads_topology : bool
         Whether it needs the topology; if so, a gang is refused when the topology is not ready (docs/decisions.md,
         decision 14).
+    constraints : bool
+        Whether it reads the topology constraint of a gang; otherwise the gang is placed anywhere, with a warning.
     sub_groups : bool
         Whether it gives each sub-group nodes of its own choice; otherwise a gang is placed as if it had no sub-groups,
         with a warning.
@@ -93,6 +95,7 @@ class SchedulerTraits:
     counts_all_nodes: bool = False
     retry: RetryRule = AT_CHANGES
     reads_topology: bool = False
+    constraints: bool = True
     sub_groups: bool = False
     gang_groups: bool = False
     reads: frozenset[type[Extra]] = frozenset()

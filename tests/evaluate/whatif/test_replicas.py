@@ -7,6 +7,7 @@ from typing import Any
 from tests.evaluate.whatif.field_clusters import scenario_of, template, thing
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import fix_report
+from workbench.formats.edit_manifests.apply import apply_edits
 from workbench.formats.edit_manifests.commands import kubectl_commands
 from workbench.policies import get_policy
 
@@ -67,3 +68,41 @@ def test_no_replica_of_a_set_is_withdrawn_by_itself() -> None:
     report = fix_report(policy, scenario.gangs, scenario.snapshot, waits)
     kinds = {edit.kind for fix in report.fixes for edit in fix.edits}
     assert kinds and not kinds & {"withdraw", "priority"}
+
+
+def test_a_running_set_ends_as_a_whole_with_its_pending_replicas() -> None:
+    """Nobody can end one replica of a LeaderWorkerSet: its controller makes it again."""
+    other = thing("batch/v1", "Job", "train", {"parallelism": 1, "template": template(8)}, namespace="default")
+    objects = [*cluster(4, 3, 2), other]
+    scenario, policy = scenario_of(objects), get_policy("gang")
+    report = fix_report(policy, scenario.gangs, scenario.snapshot, "default/train", classes=("evict",))
+    (ended,) = report.fixes
+    (edit,) = ended.edits
+    assert ended.text == "end default/serve (4 pods, 32 GPUs)"
+    assert {one.job: one.effect for one in ended.others} == {"default/serve": "ends", "default/serve-2": "withdrawn"}
+    commands = kubectl_commands(objects, [edit.to_dict()])
+    assert commands[0] == "kubectl -n default delete leaderworkersets.leaderworkerset.x-k8s.io serve"
+    after = scenario_of(apply_edits(objects, [edit.to_dict()]))
+    assert [gang.key for gang in after.gangs] == ["default/train"] and not after.snapshot.running
+
+
+def test_the_set_of_the_job_itself_does_not_end() -> None:
+    scenario, policy = scenario_of(cluster(4, 3, 2)), get_policy("gang")
+    report = fix_report(policy, scenario.gangs, scenario.snapshot, "default/serve-2", classes=("evict",))
+    assert not report.fixes
+
+
+def test_pods_of_a_daemon_set_do_not_end() -> None:
+    """The DaemonSet would make the pod again at once; one pod of a StatefulSet can go when it is scaled down."""
+    pods = []
+    for name, labels in {
+        "agent-x": {"controller-revision-hash": "a", "pod-template-generation": "1"},
+        "db-0": {"controller-revision-hash": "b", "statefulset.kubernetes.io/pod-name": "db-0"},
+    }.items():
+        pod = {"apiVersion": "v1", "kind": "Pod", **template(4, nodeName="n0"), "status": {"phase": "Running"}}
+        pod["metadata"] |= {"name": name, "namespace": "default", "labels": labels}
+        pods.append(pod)
+    job = thing("batch/v1", "Job", "train", {"parallelism": 1, "template": template(4)}, namespace="default")
+    scenario, policy = scenario_of([*cluster(1, 0, 0), *pods, job]), get_policy("gang")
+    report = fix_report(policy, scenario.gangs, scenario.snapshot, "default/train", classes=("evict",))
+    assert [fix.text for fix in report.fixes] == ["end default/db-0 (1 pod, 4 GPUs)"]

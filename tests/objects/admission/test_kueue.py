@@ -204,7 +204,17 @@ def test_a_template_whose_pods_kueue_refuses_is_refused_in_the_same_words() -> N
     job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
     job["spec"] = {"minAvailable": 2, "tasks": [task]}
     assert said in review(job).refusal and said in refusal_of(job)
+    hyper = {"apiVersion": "training.volcano.sh/v1alpha1", "kind": "HyperJob", "metadata": {"name": "h"}}
+    hyper["spec"] = {"replicatedJobs": [{"name": "a", "replicas": 1, "templateSpec": job["spec"]}]}
+    assert said in review(hyper).refusal and said in refusal_of(hyper)
+    (where,) = [one.path for one in review(hyper).findings if said in one.text]
+    assert where.startswith("spec.replicatedJobs[0].templateSpec.tasks[0].template.metadata.annotations")
+    replicas = {**data, "kind": "StatefulSet"}
+    assert said in review(replicas).refusal and refusal_of(replicas) == review(replicas).refusal
     # A cluster that has stored it has accepted it.
+    for one in (hyper, replicas):
+        kept = {**one, "metadata": {**one["metadata"], "uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+        assert said not in refusal_of(kept)
     stored = {**job, "metadata": {"name": "j", "uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}}
     assert said not in refusal_of(stored)
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from workbench.evaluate.whatif.edit import Edit, EditedSession
+from workbench.evaluate.whatif.edit import REPLICATED, Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import taint_text
 from workbench.model.counted import counted
+from workbench.model.gang import Gang
 from workbench.model.labels import (
     CORDON_TAINT,
     HOSTNAME_LABEL,
@@ -180,14 +181,15 @@ def pod_subject(pod: RunningPod) -> str:
 
 @dataclass(frozen=True)
 class Finish(Edit):
-    """End a running gang, or wait until it ends: all its pods give back what they hold.
+    """End a running job as a whole: all its pods give back what they hold, and pods of it that are pending go, too.
 
     Attributes
     ----------
     victim : str
         ``job NAMESPACE/NAME``, or ``pod NAMESPACE/NAME`` for a pod that belongs to no gang.
     gangs : tuple of str
-        Gang keys of its pods in the snapshot (several for the Jobs of one HyperJob); empty for a single pod.
+        Gang keys of its pods in the snapshot (several for the Jobs of one HyperJob, and for the replicas of one
+        LeaderWorkerSet); empty for a single pod.
     pods : int
         Number of its pods.
     """
@@ -201,9 +203,10 @@ class Finish(Edit):
     category = "evict"
 
     def apply(self, case: EditedSession) -> EditedSession:
-        """The session without the pods of the gang and without the HyperNodes recorded for it."""
+        """The session without the job, and without the HyperNodes recorded for it."""
         snapshot = case.snapshot
         if self.gangs:
+            case = case.without(frozenset(gang.key for gang in case.gangs if self._has(gang)))
             index = snapshot.running_index.gangs
             snapshot = snapshot.after_end_of([pod for gang in self.gangs for pod in index.get(gang, ())])
             for gang in (self.name, *self.gangs):
@@ -211,6 +214,11 @@ class Finish(Edit):
         else:
             snapshot = snapshot.without_pods(lambda pod: not pod.gang and pod_subject(pod) == self.victim)
         return case.with_snapshot(snapshot)
+
+    def _has(self, gang: Gang) -> bool:
+        """Whether a pending gang belongs to the job."""
+        of_set = gang.key.rpartition("-")[0] if gang.kind == REPLICATED else ""
+        return self.name in (gang.key, of_set) or gang.key in self.gangs
 
     @property
     def subject(self) -> str:

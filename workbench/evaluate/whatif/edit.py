@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from workbench.model.gang import Gang, MemberJob, Role
+from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["CLASSES", "REPLICATED", "Edit", "EditedSession", "Effect", "every_role", "restarts"]
+__all__ = ["CLASSES", "REPLICATED", "Edit", "EditedSession", "Effect", "every_role", "restarts", "set_of_replica"]
 
 #: Classes of edits in the default order of preference: changes to the job that cost it nothing; changes to queues and
 #: to the order of jobs; waiting, and repairing nodes; a smaller job; ending running gangs; new nodes.
@@ -62,8 +63,12 @@ class EditedSession(Value):
     def is_sibling(self, key: str) -> bool:
         """Whether a gang, ``namespace/name``, is another replica of the LeaderWorkerSet that the job is one of."""
         of_set, _, number = key.rpartition("-")
-        own = self.gang.kind == REPLICATED and self.job.rpartition("-")[0] == of_set
-        return own and number.isdigit() and key != self.job
+        return self.own_set == of_set and bool(of_set) and number.isdigit() and key != self.job
+
+    @property
+    def own_set(self) -> str:
+        """``namespace/name`` of the LeaderWorkerSet that the job is a replica of; empty: of none."""
+        return self.job.rpartition("-")[0] if self.gang.kind == REPLICATED else ""
 
     def with_snapshot(self, snapshot: ClusterSnapshot) -> EditedSession:
         """The session with another state of the cluster."""
@@ -78,6 +83,14 @@ class EditedSession(Value):
 
 #: The kind of which each replica is a job, all from one template.
 REPLICATED = "LeaderWorkerSet"
+#: Label of a pod with the name of the LeaderWorkerSet that made it.
+_SET_LABEL = "leaderworkerset.sigs.k8s.io/name"
+
+
+def set_of_replica(pod: RunningPod) -> str:
+    """``namespace/name`` of the LeaderWorkerSet of which a pod's gang is one replica; empty: of none."""
+    of_set = f"{pod.namespace}/{pod.labels.get(_SET_LABEL, '')}"
+    return of_set if pod.gang.rpartition("-")[0] == of_set else ""
 
 
 class Edit(ABC):

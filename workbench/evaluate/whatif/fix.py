@@ -250,6 +250,8 @@ class JobQuestion:
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
         takes long, and those that are found are run in the whole session before they count. None: they are looked for
         in the whole session.
+    brief : bool
+        Whether no further classes of edits are tried once one edit helps that costs nobody anything.
     """
 
     def __init__(
@@ -368,11 +370,10 @@ class JobQuestion:
             for key, placed in after.items()
             if key != self._refusal.gang.key and placed != before[key]
         ]
-        for edit in edits:
-            if isinstance(edit, Withdraw):
-                found.append(Effect(edit.job, "waits" if before[edit.job] else "withdrawn"))
-            elif isinstance(edit, Finish):
-                found.append(Effect(edit.name, "ends", edit.pods, edit.gpus))
+        ended = {edit.name: edit for edit in edits if isinstance(edit, Finish)}
+        found += [Effect(name, "ends", edit.pods, edit.gpus) for name, edit in ended.items()]
+        gone = [key for key in before if key not in after and key not in ended]
+        found += [Effect(key, "waits" if before[key] else "withdrawn") for key in gone]
         if any(isinstance(edit, JobEdit) for edit in edits):
             found += restarts(trials.base.case)
         return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))

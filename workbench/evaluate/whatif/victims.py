@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.whatif.cluster_edits import Finish, pod_subject
-from workbench.evaluate.whatif.edit import EditedSession
+from workbench.evaluate.whatif.edit import EditedSession, set_of_replica
 from workbench.evaluate.whatif.families import tightest_limit
 from workbench.model.arrays import Longs
 from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 
 __all__ = ["Victims"]
+
+#: Label of a pod that a StatefulSet made.
+_ORDINAL = "statefulset.kubernetes.io/pod-name"
 
 
 class Victims:
@@ -72,7 +75,10 @@ class Victims:
 
 
 def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
-    """The victims with their pods: gangs, HyperJobs as a whole, and pods of no gang; never pods of the job itself."""
+    """The victims with their pods: gangs, pods of no gang, and HyperJobs and LeaderWorkerSets as a whole.
+
+    Never pods of the job itself, nor of the LeaderWorkerSet that it is a replica of, nor those of a DaemonSet.
+    """
     snapshot = case.snapshot
     hyper = {}
     for key in snapshot.exclusive:
@@ -80,10 +86,11 @@ def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
         hyper[f"{namespace}/{job}"] = f"{namespace}/{name}"
     of: dict[str, list[RunningPod]] = {}
     for gang, pods in snapshot.running_index.gangs.items():
-        if gang not in case.own_keys and hyper.get(gang) not in case.own_keys:
-            of.setdefault(f"job {hyper.get(gang, gang)}", []).extend(pods)
+        whole = hyper.get(gang) or set_of_replica(pods[0]) or gang
+        if gang not in case.own_keys and whole not in (*case.own_keys, case.own_set):
+            of.setdefault(f"job {whole}", []).extend(pods)
     for lone in snapshot.running:
-        if not lone.gang and not lone.terminating:
+        if not lone.gang and not lone.terminating and not _is_of_daemon_set(lone):
             of.setdefault(pod_subject(lone), []).append(lone)
     made = {}
     for victim, mine in of.items():
@@ -91,6 +98,11 @@ def _groups(case: EditedSession) -> dict[Finish, list[RunningPod]]:
         gpus = sum(pod.gpu_mask.bit_count() for pod in mine)
         made[Finish(victim, gangs, len(mine), gpus)] = mine
     return made
+
+
+def _is_of_daemon_set(pod: RunningPod) -> bool:
+    """Whether a DaemonSet made a pod, which it makes again on the same node."""
+    return "controller-revision-hash" in pod.labels and _ORDINAL not in pod.labels
 
 
 class _Gain:

@@ -138,11 +138,13 @@ def _replicas_of_sets(manifests: ManifestSet, key: str) -> list[JobObjects]:
 
 
 def running_jobs(manifests: ManifestSet, key: str) -> list[JobObjects]:
-    """The jobs with running pods under a key, as in `RunningPod.gang`, or the HyperJob of this name.
+    """The jobs with running pods under a key, as in `RunningPod.gang`, or the HyperJob or LeaderWorkerSet of this name.
 
     Raises InputError: no such job runs.
     """
-    found = [job for job in _named(manifests, key) if job.runs]
+    owners = [owner for _, owner in outermost(manifests.cluster.top_owners)]
+    sets = [owner for owner in owners if isinstance(owner, LeaderWorkerSet) and owner.metadata.key == key]
+    found = [job for job in [*_named(manifests, key), *(_owned_job(manifests, one) for one in sets)] if job.runs]
     if not found:
         raise _missing(manifests, key, "running ")
     return found

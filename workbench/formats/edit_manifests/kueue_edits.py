@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.errors import InputError
@@ -32,14 +32,15 @@ def change_level(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any
         The keys ``from`` and ``to`` have one entry each: required or preferred, and the level.
     """
     (old, level), (new, new_level) = (_entry(edit, key) for key in ("from", "to"))
-    found = False
-    for holder in pod_holders(manifests, job):
-        annotations = (holder.get("metadata") or {}).get("annotations") or {}
-        if annotations.get(old) == level:
-            del annotations[old]
-            annotations[new] = new_level
-            found = True
-    if not found:
+
+    def change(annotations: dict[str, Any]) -> bool:
+        if annotations.get(old) != level:
+            return False
+        del annotations[old]
+        annotations[new] = new_level
+        return True
+
+    if not _change_all(manifests, job, change):
         raise InputError("no pod template of the job has this annotation", got=f"{old}: {level}")
 
 
@@ -54,19 +55,25 @@ def change_slices(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, An
         The keys ``from`` and ``to`` have a list of layers each: mappings with level and size.
     """
     old, new = (_layers(edit, key) for key in ("from", "to"))
-    found = False
-    for holder in pod_holders(manifests, job):
-        annotations = (holder.get("metadata") or {}).get("annotations") or {}
+
+    def change(annotations: dict[str, Any]) -> bool:
         if CONSTRAINTS in annotations and _written_layers(str(annotations[CONSTRAINTS])) == old:
             rows = [{"topology": level, "size": size} for level, size in new]
             annotations[CONSTRAINTS] = json.dumps(rows, separators=(",", ":"))
-        elif [(annotations.get(SLICE_REQUIRED), str(annotations.get(SLICE_SIZE)))] == [(a, str(b)) for a, b in old]:
+            return True
+        if [(annotations.get(SLICE_REQUIRED), str(annotations.get(SLICE_SIZE)))] == [(a, str(b)) for a, b in old]:
             annotations[SLICE_REQUIRED], annotations[SLICE_SIZE] = new[0][0], str(new[0][1])
-        else:
-            continue
-        found = True
-    if not found:
+            return True
+        return False
+
+    if not _change_all(manifests, job, change):
         raise InputError("no pod template of the job asks for these slices", got=shown(edit.get("from")))
+
+
+def _change_all(manifests: ManifestSet, job: JobObjects, change: Callable[[dict[str, Any]], bool]) -> int:
+    """Change the annotations of every pod template and waiting pod of a job; returns how many `change` changed."""
+    holders = pod_holders(manifests, job)
+    return sum(change((holder.get("metadata") or {}).get("annotations") or {}) for holder in holders)
 
 
 def _written_layers(text: str) -> list[tuple[str, int]]:

@@ -15,6 +15,7 @@ from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.admission.job import job_findings
 from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.kueue import template_annotation_faults
 from workbench.objects.admission.schema import Fault
 from workbench.objects.admission.topology_holders import topology_errors
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, constraint_defaults
@@ -96,6 +97,9 @@ def hyper_job_findings(
         found.append(Fault("spec.minAvailable", text))
     for member in hyper_job.members:
         found += _template_findings(hyper_job, member, queues, templates, own_plugins)
+        if not is_stored(data):
+            faults = template_annotation_faults(job_manifest(hyper_job.metadata, member, member.name))
+            found += [_in_hyper_job(one, member) for one in faults]
     return found
 
 

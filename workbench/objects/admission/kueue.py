@@ -27,6 +27,8 @@ from workbench.objects.admission.kueue_queues import (
 )
 from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.metadata import is_stored
+from workbench.objects.pod import read_template
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
 from workbench.objects.top_owner_kinds import top_owner_reader
 
@@ -41,6 +43,7 @@ __all__ = [
     "kueue_findings",
     "owner_annotation_faults",
     "pod_annotation_faults",
+    "template_annotation_faults",
     "unknown_levels",
 ]
 
@@ -130,6 +133,24 @@ def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int 
     from workbench.objects.admission.kueue_annotations import AnnotatedPods, annotation_faults
 
     return [one.fault for one in annotation_faults([AnnotatedPods("main", annotations, count, path)])]
+
+
+def template_annotation_faults(data: Mapping[str, Any]) -> list[Fault]:
+    """Violations of Kueue's annotations in the pod templates of a new Job of Volcano, Deployment or StatefulSet.
+
+    Kueue refuses the pods, so that the object is worth as little as a refused JobSet.
+    """
+    if is_stored(data):
+        return []
+    spec = get_map(data, "spec", "")
+    holders = get_maps(spec, "tasks", "spec") if data["kind"] == "Job" else [("spec", spec)]
+    return [
+        fault
+        for path, holder in holders
+        for fault in pod_annotation_faults(
+            read_template(holder, path).annotations, f"{path}.template.metadata", get_int(holder, "replicas", path)
+        )
+    ]
 
 
 def owner_annotation_faults(owner: TopOwner) -> list[Fault]:

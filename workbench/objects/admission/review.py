@@ -26,6 +26,7 @@ from workbench.objects.admission.kueue import (
     kueue_findings,
     owner_annotation_faults,
     pod_annotation_faults,
+    template_annotation_faults,
     unknown_levels,
 )
 from workbench.objects.admission.notes import NOTED_KINDS, annotation_notes
@@ -36,7 +37,7 @@ from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import read_deployment
-from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
 from workbench.objects.hyper_job import hyper_job_notes
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
@@ -94,14 +95,15 @@ _NOTHING_KNOWN = Known()
 
 
 def is_reviewed(data: Mapping[str, Any]) -> bool:
-    """Whether `review` knows an object: its kind is in `REVIEWED_KINDS` or `TOP_OWNERS`, or one of Volcano's kinds in a
-    wrong group.
+    """Whether `review` knows an object: its kind is StatefulSet or in `REVIEWED_KINDS` or `TOP_OWNERS`, or one of
+    Volcano's kinds in a wrong group.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
     if type(kind) is not str:
         return False
     return (
         top_owner_reader(data) is not None
+        or _is_stateful_set(data)
         or (group, kind) in REVIEWED_KINDS
         or (kind in _CUSTOM and group.endswith(_VOLCANO))
     )
@@ -134,6 +136,8 @@ def review(
         return _kueue_object(data)
     if (read := top_owner_reader(data)) is not None:
         return _top_owner(data, read, known)
+    if _is_stateful_set(data):
+        return _stateful_set(data)
     if refusal := _no_such_kind(data, release):
         notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
         return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
@@ -167,12 +171,14 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     its fields are checked. A Pod with a node was accepted before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
-    Of top owners (`TOP_OWNERS`) the annotations of Kueue on their pod templates are checked.
+    Of top owners (`TOP_OWNERS`) and StatefulSets the annotations of Kueue on their pod templates are checked.
 
     Raises InputError: a field of the wrong type.
     """
     if (read := top_owner_reader(data)) is not None:
         return "; ".join(one.text for one in owner_annotation_faults(read(data)))
+    if _is_stateful_set(data):
+        return _replicated(data).refusal
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return ""
     if is_kueue_kind(data):
@@ -180,7 +186,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] == "Job":
-        of_kueue = "; ".join(one.text for one in _template_faults(data))
+        of_kueue = "; ".join(one.text for one in template_annotation_faults(data))
         return "; ".join(topology_errors(data, Release.V1_15)) or refuse_job(data) or of_kueue
     if data["kind"] == "HyperJob":
         return refusal_text(hyper_job_findings(data, templates=False))
@@ -214,12 +220,32 @@ def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugin
             findings = queue_findings(data)
             return Verdict("; ".join(one.text for one in findings), queue_defaults(data), findings=tuple(findings))
         case "Deployment":
-            found = _template_faults(data)
-            warnings = tuple(_pods_refused(read_deployment(data).template, "spec"))
-            return Verdict("; ".join(one.text for one in found), warnings=warnings, findings=tuple(found))
+            return _replicated(data)
         case "HyperJob":
             return _hyper_job(data, release, known, own_plugins)
     return Verdict()
+
+
+def _replicated(data: Mapping[str, Any]) -> Verdict:
+    """The verdict on the pod template of a Deployment or StatefulSet."""
+    found = template_annotation_faults(data)
+    warnings = tuple(_pods_refused(read_deployment(data).template, "spec"))
+    return Verdict("; ".join(one.text for one in found), warnings=warnings, findings=tuple(found))
+
+
+def _stateful_set(data: Mapping[str, Any]) -> Verdict:
+    """The verdict on a StatefulSet, of which the names of fields are not known: as of a top owner."""
+    try:
+        verdict = _replicated(data)
+    except InputError as error:
+        return Verdict(str(error), findings=(Fault(error.where or "", str(error)),))
+    found = [*(Fault(*each) for each in _wrong_metadata(data)), *verdict.findings]
+    warnings = (*verdict.warnings, *annotation_notes(data))
+    return Verdict("; ".join(one.text for one in found), warnings=warnings, findings=tuple(found))
+
+
+def _is_stateful_set(data: Mapping[str, Any]) -> bool:
+    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == ("apps", "StatefulSet")
 
 
 def _top_owner(data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], TopOwner], known: Known) -> Verdict:
@@ -348,7 +374,7 @@ def _job(data: Mapping[str, Any], release: Release, known: Known, own_plugins: b
         defaults = job_defaults(data, job)
         queues = {"root": KnownQueue(), job.queue: KnownQueue(), **known.queues}
         found = job_findings(data, release, queues=queues, own_plugins=own_plugins)
-        found = [*found, *_template_faults(data)]
+        found = [*found, *template_annotation_faults(data)]
         refusal, findings = refusal_text(found), tuple(found)
         warnings += _unknown_queue(job.queue, known) + plugin_warnings(job) + master_warnings(spec, job)
     for path, item in get_maps(spec, "tasks", "spec"):
@@ -363,24 +389,6 @@ def _pods_refused(template: PodTemplate, path: str) -> list[Notice]:
         return []
     text = f"{child(path, 'template')}: its pods will be refused: {contradiction}"
     return [Notice("pods-refused-by-admission", text, path)]
-
-
-def _template_faults(data: Mapping[str, Any]) -> list[Fault]:
-    """Violations of Kueue's annotations in the pod templates of a new Job of Volcano or Deployment, in Kueue's words.
-
-    Kueue refuses the pods, so that the object is worth as little as a refused JobSet.
-    """
-    if is_stored(data):
-        return []
-    spec = get_map(data, "spec", "")
-    holders = get_maps(spec, "tasks", "spec") if data["kind"] == "Job" else [("spec", spec)]
-    return [
-        fault
-        for path, holder in holders
-        for fault in pod_annotation_faults(
-            read_template(holder, path).annotations, f"{path}.template.metadata", get_int(holder, "replicas", path)
-        )
-    ]
 
 
 def _hyper_job(data: Mapping[str, Any], release: Release, known: Known, own: bool) -> Verdict:

@@ -137,7 +137,7 @@ class _SharingGpus(GpuQuestions):
 class _SharingNodes(NodePolicy):
     """Chooses a node and the GPUs for one pod after the other, by a rule of the kernel."""
 
-    traits = SchedulerTraits(shares_gpus=True, words="kubernetes")
+    traits = SchedulerTraits(constraints=False, shares_gpus=True, words="kubernetes")
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
         self.name = name

@@ -109,7 +109,9 @@ class _GroupNodes(NodePolicy):
     """Chooses nodes and GPUs of a gang for `koordinator-gpu`, following the plans of GPU groups."""
 
     name = "koordinator-gpu"
-    traits = SchedulerTraits(gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False, words="kubernetes")
+    traits = SchedulerTraits(
+        constraints=False, gang_groups=True, retry=KUBE_SCHEDULER, reads_names=False, words="kubernetes"
+    )
 
     _parameters: KoordinatorGpuParameters
 

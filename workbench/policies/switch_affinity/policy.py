@@ -89,7 +89,9 @@ class _NodesOfJob:
 class _Affinity(NodePolicy):
     """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed pods."""
 
-    traits = SchedulerTraits(publishes_switches=True, retry=VOLCANO, reads_topology=True, reads_names=False)
+    traits = SchedulerTraits(
+        publishes_switches=True, retry=VOLCANO, reads_topology=True, constraints=False, reads_names=False
+    )
     # MindCluster's scheduler is a plugin of Volcano.
     #: Whether pods are annotated with the state of their switch.
     writes_states = False

@@ -168,6 +168,7 @@ class Allocate(VolcanoPolicy):
     """
 
     name = "allocate"
+    traits = replace(VolcanoPolicy.traits, constraints=False)
 
     def rounds(self, request: Request) -> Rounds:
         return FlatRounds(request, self)

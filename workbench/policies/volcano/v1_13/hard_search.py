@@ -328,7 +328,10 @@ class HardSearch:
                 continue
             why = f"holds {held[at[domain]]} of {pods_text(needs)}{self._near(domain, record)}"
             if not solved[at[domain]]:
-                room = room_text(demand, topology.nodes_of(domain), self.context.idle, progress.left, needs)
+                taken = sum(progress.left)
+                room = f"its queue takes {taken or 'none'} of them"
+                if taken >= needs:
+                    room = room_text(demand, topology.nodes_of(domain), self.context.idle, progress.left, needs)
                 recorder.domain(names[domain], tier, False, f"{why}; {room}")
                 continue
             parts = self.parts(domain, tried[solved], record)
