@@ -110,7 +110,7 @@ def rows() -> Iterator[dict[str, object]]:
         size = f"{pods} pods of {GPUS_PER_POD} GPUs on {LARGE_NODES:,} busy nodes"
         yield row("koordinator-gpu", size, ours, "gang, first fit", float(first_fit.min()), goal, note, "p50")
     for pods in LARGE_PODS:
-        alone = microseconds(lambda n=pods: answer("koordinator-gpu", n, large, False), 5)  # type: ignore[misc]
-        first_fit = microseconds(lambda n=pods: answer("gang", n, large, False), 5)  # type: ignore[misc]
+        alone = microseconds(lambda n=pods: answer("koordinator-gpu", n, large, False), 5)
+        first_fit = microseconds(lambda n=pods: answer("gang", n, large, False), 5)
         size = f"{pods} pods of {GPUS_PER_POD} GPUs without a group, {LARGE_NODES:,} busy nodes"
         yield row("koordinator-gpu", size, alone, "gang, first fit", float(first_fit.min()), None, "pod by pod", "p50")
