@@ -39,10 +39,11 @@ def cluster(nodes: int) -> ClusterSnapshot:
     return snapshot(names, free_gpus=masks, used=used, matrices=dict.fromkeys(names, matrix))
 
 
-def group(pods: int) -> Gang:
-    """A gang of `pods` equal pods that must all be placed."""
+def group(pods: int, together: bool = True) -> Gang:
+    """A gang of `pods` equal pods that must all be placed; `together`: as a GPU group, else pod by pod."""
     role = Role("w", pods, {"nvidia.com/gpu": GPUS_PER_POD}, (GPUS_PER_POD,))
-    return Gang("d", "j", (role,), pods, extras=extras_of(KoordinatorWish(GpuGroup("j", pods))))
+    wish = KoordinatorWish(GpuGroup("j", pods) if together else None)
+    return Gang("d", "j", (role,), pods, extras=extras_of(wish))
 
 
 def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods: int) -> tuple[int, int, float]:
@@ -71,9 +72,9 @@ def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods
     raise RuntimeError("benchmark: the group fits nowhere")
 
 
-def answer(policy: str, pods: int, where: ClusterSnapshot) -> Placement:
-    """The placement of `pods` pods by a policy, on a new ledger of the snapshot `where`."""
-    result = get_policy(policy).place(group(pods), where.ledger())
+def answer(policy: str, pods: int, where: ClusterSnapshot, together: bool = True) -> Placement:
+    """The placement of `pods` pods by a policy, on a new ledger of the snapshot `where`; `together` as for `group`."""
+    result = get_policy(policy).place(group(pods, together), where.ledger())
     if not isinstance(result, Placement):
         raise RuntimeError(f"benchmark: {result!r}")
     return result
@@ -108,3 +109,8 @@ def rows() -> Iterator[dict[str, object]]:
         note = f"{nodes[0]} nodes, first fit {nodes[1]}"
         size = f"{pods} pods of {GPUS_PER_POD} GPUs on {LARGE_NODES:,} busy nodes"
         yield row("koordinator-gpu", size, ours, "gang, first fit", float(first_fit.min()), goal, note, "p50")
+    for pods in LARGE_PODS:
+        alone = microseconds(lambda n=pods: answer("koordinator-gpu", n, large, False), 5)
+        first_fit = microseconds(lambda n=pods: answer("gang", n, large, False), 5)
+        size = f"{pods} pods of {GPUS_PER_POD} GPUs without a group, {LARGE_NODES:,} busy nodes"
+        yield row("koordinator-gpu", size, alone, "gang, first fit", float(first_fit.min()), None, "pod by pod", "p50")

@@ -171,6 +171,28 @@ def rows() -> Iterator[dict[str, object]]:
             server.process.wait(timeout=30)
 
 
+def slow_rows() -> Iterator[dict[str, object]]:
+    """A row about opening a fleet of 131,072 nodes, which is folded to 33 items."""
+    if missing():
+        return
+    with _all_cores(), tempfile.TemporaryDirectory() as folder, launched() as browser:
+        server = start_lab(Path(folder))
+        try:
+            made = "import workbench\nfleet = workbench.generate_scenario('fleet').snapshot"
+            spent = []
+            for i in range(3):
+                cells = [made, "editor = workbench.TopologyEditor(fleet)\neditor"]
+                notebook = open_notebook(browser, server, f"bench-fleet-{i}", cells)
+                notebook.run(0)
+                spent.append(notebook.page.evaluate(_OPENED))
+                shown = notebook.panel("editor").get_attribute("data-drawn")
+                notebook.page.context.close()
+            times, note = [ms * 1e3 for ms in spent], f"{shown} items drawn, from running the cell"
+            yield row("editor, a fleet's first picture", "131072 nodes, folded", times, "none", None, 5e6, note, "p50")
+        finally:
+            server.stop()
+
+
 @contextmanager
 def _all_cores() -> Iterator[None]:
     """Context manager that lets this process use all cores again, after `run.py` has pinned it to one."""

@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import distributed
 import numpy as np
 import psutil
 import pyarrow.parquet
@@ -15,7 +16,7 @@ import pytest
 
 import workbench.study.cluster as cluster_module
 import workbench.study.run as run_module
-from tests.study.small import small_study
+from tests.study.small import STUDY, small_study
 from workbench.errors import ClusterError, InputError
 from workbench.evaluate.metric_table import simulation_metrics
 from workbench.policies import Policy, get_policy, policy
@@ -49,6 +50,28 @@ def test_each_number_is_the_simulations_own(study: Study, tmp_path: Path, addres
         case = study.cases[run.topology, run.workload]
         alone = simulate_case(case, get_policy(run.policy), run.discipline, run.seed, run_module.package_digest())
         np.testing.assert_equal({key: row[key] for key in alone}, alone)
+
+
+def test_cases_are_sent_while_few_are_out(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of many large clusters at once would fill the memory of the process that sends them."""
+    loads = "".join(f"  - {{name: w{load}, trace: jobs.csv, load: {load}}}\n" for load in range(50, 62))
+    text = STUDY.replace("  - trace: jobs.csv\n    load: 90\n", loads).replace("seeds: 0-2", "seeds: 0")
+    study = small_study(tmp_path, text)
+    sent: list[str] = []
+    before_result: list[int] = []
+    submit, keep = distributed.Client.submit, run_module.keep_result
+
+    def noted(client, call, *arguments, key, **more):
+        if key.startswith("case-"):
+            sent.append(key)
+        return submit(client, call, *arguments, key=key, **more)
+
+    monkeypatch.setattr(distributed.Client, "submit", noted)
+    monkeypatch.setattr(run_module, "keep_result", lambda *each: (before_result.append(len(sent)), keep(*each))[1])
+    assert len(study.run(tmp_path / "out", address)) == len(study.runs) == 48
+    assert len(sent) == len(set(sent)) == 12
+    assert before_result[0] < 12
+    assert before_result == sorted(before_result)
 
 
 def test_every_number_of_a_simulation_is_an_outcome(study: Study) -> None:

@@ -55,6 +55,10 @@ _ROOMS = (
 #: Flag of a class that was made at run time (Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE = 1 << 9
 
+#: Pieces that are hashed at once.
+_MOST_WAITING = 1 << 10
+_NO_MAPPING = b"mapping:1:0"
+
 _SOURCES = frozenset({".py", ".pyx", ".pxd"})
 
 
@@ -74,7 +78,7 @@ def digest_of(*values: Any) -> str:
     """
     sums = _Sums()
     sums.add(values)
-    return sums.hash.hexdigest()
+    return sums.hexdigest()
 
 
 def policy_digest(policy: Policy) -> str:
@@ -111,18 +115,33 @@ class _Sums:
 
     def __init__(self, outer: _Sums | None = None) -> None:
         self.hash = hashlib.sha256()
+        #: What is written and not yet hashed.
+        self.waiting: list[bytes] = []
         self._inside: list[int] = [] if outer is None else [*outer._inside]
         # By id: first-occurrence index, and the object itself, which keeps the id from being reused.
         self._known: dict[int, tuple[int, Any]] = {} if outer is None else {**outer._known}
         self._read: set[str] = set() if outer is None else {*outer._read}
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that was added is still waiting, and nothing of it is known by identity."""
+        return not self._known and self.hash.digest() == hashlib.sha256().digest()
+
+    def hexdigest(self) -> str:
+        self.hash.update(b"".join(self.waiting))
+        self.waiting.clear()
+        return self.hash.hexdigest()
+
     def add(self, value: Any) -> None:
         kind: Any = type(value)
-        if kind in _NUMBERS:
+        if kind is str:
+            text = value.encode("utf-8", "surrogatepass")
+            self.waiting.append(b"str:%d:%b" % (len(text), text))
+        elif kind in _NUMBERS:
             # Equal numbers of two types are two values: 1 and 1.0 may print differently.
             self._write(kind.__name__, repr(value).encode())
-        elif kind is str:
-            self._write("str", value.encode("utf-8", "surrogatepass"))
+        elif kind is dict and not value:
+            self.waiting.append(_NO_MAPPING)
         elif id(value) in self._known:
             self._write("known", str(self._known[id(value)][0]).encode())
         elif id(value) in self._inside:
@@ -143,7 +162,7 @@ class _Sums:
     def _apart(self, value: Any) -> str:
         sums = _Sums(self)
         sums.add(value)
-        return sums.hash.hexdigest()
+        return sums.hexdigest()
 
     def _array(self, array: npt.NDArray[Any]) -> None:
         if array.dtype == np.object_:
@@ -156,7 +175,12 @@ class _Sums:
         self._parts("enum", [type(member).__qualname__, member.name])
 
     def _mapping(self, mapping: Mapping[Any, Any]) -> None:
-        self._parts("mapping", sorted(mapping.items(), key=lambda item: self._apart(item[0])) if mapping else [])
+        keys = list(mapping)
+        if all(type(key) is str for key in keys):
+            keys.sort()
+        else:
+            keys.sort(key=self._apart)
+        self._parts("mapping", [(key, mapping[key]) for key in keys])
         if isinstance(mapping, defaultdict):
             self._parts("default", [mapping.default_factory])
 
@@ -170,7 +194,19 @@ class _Sums:
 
     def _dataclass(self, value: Any) -> None:
         kind: Any = type(value)
-        self._parts("dataclass", [kind, *(getattr(value, name, None) for name in _field_names(kind))])
+        if not _is_ours(kind):
+            self._parts("dataclass", [kind, *(getattr(value, name, None) for name in _field_names(kind))])
+            return
+        # Most fields of most objects have their default.
+        fields = _defaults(kind)
+        self._write("dataclass", b"%d" % (1 + len(fields)))
+        self.add(kind)
+        for name, default, written in fields:
+            part = getattr(value, name, None)
+            if part is default:
+                self.waiting.append(written)
+            else:
+                self.add(part)
 
     def _function(self, function: FunctionType) -> None:
         if is_installed(function.__module__) and _is_found_by_name(function):
@@ -249,7 +285,10 @@ class _Sums:
             self.add(part)
 
     def _write(self, tag: str, content: bytes) -> None:
-        self.hash.update(f"{tag}:{len(content)}:".encode() + content)
+        self.waiting.append(f"{tag}:{len(content)}:".encode() + content)
+        if len(self.waiting) > _MOST_WAITING:
+            self.hash.update(b"".join(self.waiting))
+            self.waiting.clear()
 
 
 class _Pickler(pickle.Pickler):
@@ -308,6 +347,22 @@ def _way(kind: type) -> Callable[[_Sums, Any], None]:
     # An object of a user's dataclass may have attributes that are no fields.
     whole = is_installed(kind.__module__) or not kind.__dictoffset__
     return _Sums._dataclass if dataclasses.is_dataclass(kind) and whole else _Sums._other
+
+
+@cache
+def _defaults(kind: Any) -> tuple[tuple[str, Any, bytes], ...]:
+    """The hashed fields of a dataclass of this package: name, default, and what is written for the default.
+
+    The default is an object of its own where the field has none, or one that is more than a few plain values.
+    """
+    found = []
+    for field in dataclasses.fields(kind):
+        if field.name in _field_names(kind):
+            sums = _Sums()
+            if field.default is not dataclasses.MISSING:
+                sums.add(field.default)
+            found.append((field.name, *((field.default, b"".join(sums.waiting)) if sums.is_plain else (object(), b""))))
+    return tuple(found)
 
 
 @cache

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_study"]
 
+#: Cases that are sent beyond one for each thread of the workers, so that no worker waits for the next.
+_CASES_AHEAD = 1
+
 Progress = Callable[[int, int, str], None]
 
 
@@ -75,22 +78,36 @@ def _execute(
     # A scheduler may remember what another client asked it under the same key.
     call = secrets.token_hex(4)
     package, added = package_digest(), added_simulation_metrics()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
-        cases = {
-            names: client.submit(
-                shared_case, pickled(study.cases[names]), key=f"case-{call}-{study.case_digests[names]}"
-            )
-            for names in dict.fromkeys((run.topology, run.workload) for run in runs)
-        }
-        asked = {}
-        for run in runs:
-            policy = study.policy_of(run.policy, run.workload, run.seed)
-            discipline = get_discipline(run.discipline)
-            arguments = (cases[run.topology, run.workload], policy, discipline, run.seed, package, added)
-            asked[client.submit(simulate_shared, *arguments, key=f"run-{call}-{run.digest}")] = run
+    waiting: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        waiting.setdefault((run.topology, run.workload), []).append(run)
+    left = {names: len(mine) for names, mine in waiting.items()}
+    cases: dict[tuple[str, str], Any] = {}
+    asked: dict[Any, Run] = {}
+    completed: Any = as_completed([], loop=client.loop)  # type: ignore[no-untyped-call]
+
+    def send_cases() -> None:
+        """Send cases with their runs while few are out: all at once, large ones fill the memory, and Dask gives up."""
+        most = _CASES_AHEAD + sum(client.nthreads().values())
+        while waiting and len(cases) < most:
+            names = next(iter(waiting))
+            mine = waiting.pop(names)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")  # a case is sent once, as large as it is
+                case = client.submit(
+                    shared_case, pickled(study.cases[names]), key=f"case-{call}-{study.case_digests[names]}"
+                )
+            cases[names] = case
+            for run in mine:
+                policy = study.policy_of(run.policy, run.workload, run.seed)
+                discipline = get_discipline(run.discipline)
+                arguments = (case, policy, discipline, run.seed, package, added)
+                future = client.submit(simulate_shared, *arguments, key=f"run-{call}-{run.digest}")
+                asked[future] = run
+                completed.add(future)
+
     failed: dict[Run, _RunFailed] = {}
-    completed: Any = as_completed(list(asked), loop=client.loop)  # type: ignore[no-untyped-call]
+    send_cases()
     for done, future in enumerate(completed, 1):
         check()
         run = asked.pop(future)
@@ -101,6 +118,11 @@ def _execute(
             failed[run] = error
             LOG.warning("%s: %s", run.title, error)
         future.release()
+        names = run.topology, run.workload
+        left[names] -= 1
+        if not left[names]:
+            cases.pop(names).release()
+            send_cases()
         LOG.info("study %s: done %s", study.name, run.title)
         report(done, run.title)
     for run in runs:

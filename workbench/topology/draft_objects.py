@@ -224,6 +224,8 @@ class _Drawn(TypedDict):
 
 
 def _drawn(annotations: Mapping[str, str]) -> _Drawn:
+    if not annotations:
+        return {"link_gbit_s": 0.0, "failed": False, "link_failed": False}
     try:
         link = max(float(annotations.get(LINK_GBIT_S, "0")), 0.0)
     except ValueError:

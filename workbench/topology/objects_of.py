@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.kernels.rows import unique_rows
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -36,20 +37,28 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
 def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
     """The nodes of a snapshot as Node objects, in its order.
 
-    Zero amounts and an unlimited number of pods are left out.
+    Zero amounts and an unlimited number of pods are left out. Nodes that offer the same share one mapping.
     """
     nodes = []
-    labels = snapshot.labels.rows()
-    for i, name in enumerate(snapshot.topology.node_names):
-        amounts = zip(snapshot.resources, snapshot.allocatable[i].tolist(), strict=True)
+    labels, codes = snapshot.labels.rows(), snapshot.taints.codes.tolist()
+    unschedulable, not_ready = snapshot.unschedulable.tolist(), snapshot.not_ready.tolist()
+    # Most nodes of a cluster offer the same.
+    rows, row_of = unique_rows(snapshot.allocatable)
+    offers = [_offered(snapshot.resources, row) for row in rows.tolist()]
+    for i, (name, offer) in enumerate(zip(snapshot.topology.node_names, row_of.tolist(), strict=True)):
         nodes.append(
             Node(
                 Metadata(name, labels=labels[i]),
-                {resource: n for resource, n in amounts if n and not (resource == PODS and n == UNLIMITED)},
-                snapshot.taints.sets[int(snapshot.taints.codes[i])],
-                bool(snapshot.unschedulable[i]),
+                offers[offer],
+                snapshot.taints.sets[codes[i]],
+                unschedulable[i],
                 internal_ip=snapshot.address_of(i),
-                not_ready=bool(snapshot.not_ready[i]),
+                not_ready=not_ready[i],
             )
         )
     return nodes
+
+
+def _offered(resources: Sequence[str], row: Sequence[int]) -> dict[str, int]:
+    amounts = zip(resources, row, strict=True)
+    return {resource: n for resource, n in amounts if n and not (resource == PODS and n == UNLIMITED)}

@@ -21,6 +21,7 @@ from workbench.formats.load import load_objects
 from workbench.formats.manifest_text import TextError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
+from workbench.model.no_collection import no_collection
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -129,7 +130,8 @@ class TopologyEditor(Panel):
         self._importing: Loading[tuple[str, ClusterObjects]] = Loading(self.tell)
         self._before = begun.snapshot
         self._matrices: dict[int, BandwidthMatrix] = {}
-        self._in_use = GpusInUse(self._before)
+        with no_collection():
+            self._in_use = GpusInUse(self._before)
         #: What policies would do with running jobs that lose pods, as the page shows it.
         self._restarts: dict[str, Any] = {"policies": [], "rows": []}
 
@@ -328,8 +330,11 @@ class TopologyEditor(Panel):
     # ---- requests of the page ----
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        # The first collection after a large drawing was made takes a second; the page need not wait for it.
+        with no_collection():
+            items = [self._record(item) for item in self.draft]
         return {
-            "items": [self._record(item) for item in self.draft],
+            "items": items,
             "formats": list(writable_formats()),
             "presets": preset_forms(),
             "without_gpus": self._without_gpus({})["ids"],

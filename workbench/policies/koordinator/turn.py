@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.model.arrays import Ints, Words
 from workbench.model.bandwidth import BandwidthMatrix
@@ -62,6 +63,9 @@ class GangTurn:
         self._choice = choice
         self._bound = bound
         self._undealt: set[int] = set()
+        # By number of GPUs the bottleneck of each node, NaN: not known; and answers to questions, which nodes share.
+        self._bottlenecks: dict[int, NDArray[np.float64]] = {}
+        self._values: dict[tuple[BandwidthMatrix | None, int, int, int], float] = {}
         self._chosen: dict[tuple[BandwidthMatrix | None, int, tuple[int, ...], int], tuple[int, ...]] = {}
 
     def pods(self) -> list[int]:
@@ -159,17 +163,22 @@ class GangTurn:
             return False
         tightest = nodes[left[nodes] == left[nodes].min()]
         rank = self._request.ledger.topology.node_rank
-        values: dict[tuple[int, BandwidthMatrix | None, int], float] = {}
-
-        def value(node: int) -> float:
-            free, matrix = words_to_mask(self._free[node]), self._matrix(node)
-            key = (free, matrix, self.members.get(node, 0))
-            if key not in values:
-                values[key] = self._choice.value(matrix, free, count, key[2])
-            return values[key]
-
-        self._give(int(min(tightest.tolist(), key=lambda node: (-value(node), rank[node]))), [pod])
+        values = self._bottlenecks_of(tightest, count)
+        best = tightest[values == values.max()]
+        self._give(int(best[np.argmin(rank[best])]), [pod])
         return True
+
+    def _bottlenecks_of(self, nodes: NDArray[np.intp], count: int) -> NDArray[np.float64]:
+        """Bottleneck (GB/s) of the best set of ``count`` free GPUs of each node; worked out anew where GPUs were
+        taken.
+        """
+        known = self._bottlenecks.setdefault(count, np.full(len(self._free), np.nan))
+        for node in nodes[np.isnan(known[nodes])].tolist():
+            question = self._matrix(node), words_to_mask(self._free[node]), count, self.members.get(node, 0)
+            if question not in self._values:
+                self._values[question] = self._choice.value(*question)
+            known[node] = self._values[question]
+        return known[nodes]
 
     def _give(self, node: int, pods: Sequence[int]) -> None:
         """Put pods (indices in the gang) on a node and choose their GPUs together, those of larger pods first."""
@@ -194,6 +203,8 @@ class GangTurn:
         self.node[pods] = node
         self.idle[node] -= self._request.demand.rows[self._request.gang.role_of_pod[pods]].sum(axis=0)
         if masks:
+            for known in self._bottlenecks.values():
+                known[node] = np.nan
             self.masks.update(masks)
             mask = sum(masks.values())
             self.members[node] = self.members.get(node, 0) | mask
