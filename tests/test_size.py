@@ -8,10 +8,10 @@ from tests.size import sizes
 
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
-    "lines of code": 86_100,
-    "lines of docstrings": 34_200,
-    "files of at most 60 lines": 113,
-    "files above 400 lines": 11,
+    "lines of code": 87_000,
+    "lines of docstrings": 31_100,
+    "files of at most 60 lines": 111,
+    "files above 400 lines": 12,
     "files above 600 lines": 0,
     "lines of the longest function": 80,
     "import circles": 0,

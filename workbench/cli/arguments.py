@@ -131,21 +131,9 @@ def wanted_job(scenario: Scenario, job: str) -> str:
 
 
 def job_named(job: str, keys: Sequence[str]) -> str:
-    """The job that ``--job`` names among some, as ``namespace/name``; empty if it names none.
+    """The job that ``--job`` names, of jobs given as ``namespace/name``, in that form; empty if it names none.
 
-    Parameters
-    ----------
-    job : str
-        ``namespace/name``, or the name alone.
-    keys : sequence of str
-        ``namespace/name`` of each job.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none.
-    InputError
-        A name alone that jobs of several namespaces have.
+    Raises UnknownNameError: there is none; InputError: a name alone that jobs of several namespaces have.
     """
     from workbench.model.scenario import key_of_job
 

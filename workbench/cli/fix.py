@@ -52,9 +52,7 @@ def fix(
     file: Files = [],  # noqa: B006
     job: Annotated[
         str,
-        typer.Option(
-            "--job", metavar="NAMESPACE/NAME", help="The pending job; without it every pending job is reported on."
-        ),
+        typer.Option("--job", metavar="NAMESPACE/NAME", help="The pending job; without it, each pending job."),
     ] = "",
     policy: SchedulerPolicy = "volcano",
     set_: PolicySettings = [],  # noqa: B006

@@ -115,7 +115,6 @@ def place(
     Examples:
 
     \b
-      workbench place datasets/demo
       kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
       workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place datasets/demo --policy random --set seed=7 --explain
@@ -143,15 +142,15 @@ def place(
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     shown = [decision for decision in decisions if wanted in ("", decision.gang.key)]
     waits = not all(one.placed for one in shown)
+    keys = [one.gang.key for one in shown]
+    advice = session_advice(chosen, decisions, scenario.snapshot, jobs=keys) if waits else None
     found = _Found(
         policy=chosen,
         scenario=scenario,
         shown=shown,
         metrics=measure_run(decisions, scenario.snapshot),
         switches=_switches(scenario.snapshot, decisions, more.tor_share),
-        advice=session_advice(chosen, decisions, scenario.snapshot, jobs=[one.gang.key for one in shown])
-        if waits
-        else None,
+        advice=advice,
         starts=_starts(chosen, scenario, more.run_seconds) if more.when and waits else {},
         orders=_orders(shown) if more.rank_order else {},
         explanations=[recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
@@ -159,8 +158,7 @@ def place(
     tell_gaps(scenario)
     _tell_departures(chosen, scenario)
     if output in (PlaceOutput.table, PlaceOutput.wide):
-        wide = output is PlaceOutput.wide
-        print_tables(*_tables(found, more, wide), unwrapped=wide, out=out)
+        print_tables(*_tables(found, more, output is PlaceOutput.wide), unwrapped=output is PlaceOutput.wide, out=out)
     else:
         _write(found, more, output, out)
     if scenario.refused or waits:

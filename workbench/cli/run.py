@@ -133,9 +133,7 @@ def run(
     job: Annotated[
         str,
         typer.Option(
-            "--job",
-            metavar="NAMESPACE/NAME",
-            help="The only job to say what would help it; else each that waits.",
+            "--job", metavar="NAMESPACE/NAME", help="The only job to say what would help it; else each that waits."
         ),
     ] = "",
     output: Annotated[

@@ -240,8 +240,8 @@ def compare(
     inputs : mapping of str to str, optional
         File name to SHA-256 (`Scenario.inputs`), for the provenance; by default the scenario's.
     most_advised : int, optional
-        Pending jobs of each policy for which changes that would help are tried, the first ones in the order of the
-        gangs; None: all, as far as the budget of work reaches.
+        Pending jobs of each policy for which changes that would help are tried, the first ones first; None: all, as far
+        as the budget of work reaches.
     communication : CommunicationPlan, optional
         Adds the cost of communication of the jobs that it names to the metrics, and its sources to the provenance.
     names : sequence of str, optional
@@ -261,8 +261,7 @@ def compare(
     UnknownNameError
         A policy is not registered; raised before any policy runs.
     InputError
-        No gangs or no snapshot, `policies` is no sequence, `communication` does not fit the topology, or a
-        priced job is placed across a tier without a speed.
+        No gangs or no snapshot, `policies` is no sequence, `communication` does not fit the topology or lacks a speed.
 
     Examples
     --------

@@ -8,17 +8,15 @@ from typing import Any
 
 from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.evaluate.whatif.budget import FEWEST_SESSIONS, MOST_WORK, TrialBudget, session_work
-from workbench.evaluate.whatif.cluster_edits import Finish
-from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect, restarts
+from workbench.evaluate.whatif.edit import CLASSES, Edit, Effect
 from workbench.evaluate.whatif.families import families
 from workbench.evaluate.whatif.family import Family, One
 from workbench.evaluate.whatif.holders import Holder, holders
-from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.evaluate.whatif.new_nodes import new_nodes
 from workbench.evaluate.whatif.queue_edits import Withdraw
 from workbench.evaluate.whatif.sentences import ROOM_KINDS, Rest, cause_text, fix_text, idle_text
 from workbench.evaluate.whatif.smallest import FixSearch, combinable, is_free
-from workbench.evaluate.whatif.trials import EditOutcome, EditTrials
+from workbench.evaluate.whatif.trials import EditTrials
 from workbench.evaluate.whatif.victims import Victims
 from workbench.model.asked import session_of
 from workbench.model.gang import Gang
@@ -344,7 +342,7 @@ class JobQuestion:
     def _fix_of_search(self, edits: Collection[Edit]) -> JobFix:
         """A fix with its effects in the session searched; no other job is affected if the job was tried by itself."""
         ordered = tuple(edits)
-        return JobFix(ordered, self._effects(ordered, self._searched.outcome(edits), self._searched))
+        return JobFix(ordered, self._searched.effects(ordered))
 
     def _allowed(self, some: Sequence[Family]) -> list[Family]:
         return [family for family in some if family.loosest.category in self._rank]
@@ -360,23 +358,7 @@ class JobQuestion:
         outcome = self._trials.outcome(edits)
         placed = [one.placed for one in outcome.decisions if one.gang.key != self._refusal.gang.key]
         rest: Rest = "none" if not placed else "placed" if all(placed) else "pending"
-        return JobFix(tuple(ordered), self._effects(ordered, outcome, self._trials), rest=rest)
-
-    def _effects(self, edits: Sequence[Edit], outcome: EditOutcome, trials: EditTrials) -> tuple[Effect, ...]:
-        before = {decision.gang.key: decision.placed for decision in trials.base.decisions}
-        after = {decision.gang.key: decision.placed for decision in outcome.decisions}
-        found = [
-            Effect(key, "starts" if placed else "waits")
-            for key, placed in after.items()
-            if key != self._refusal.gang.key and placed != before[key]
-        ]
-        ended = {edit.name: edit for edit in edits if isinstance(edit, Finish)}
-        found += [Effect(name, "ends", edit.pods, edit.gpus) for name, edit in ended.items()]
-        gone = [key for key in before if key not in after and key not in ended]
-        found += [Effect(key, "waits" if before[key] else "withdrawn") for key in gone]
-        if any(isinstance(edit, JobEdit) for edit in edits):
-            found += restarts(trials.base.case)
-        return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
+        return JobFix(tuple(ordered), self._trials.effects(ordered), rest=rest)
 
     def _report(self, fixes: Sequence[JobFix], *, possible: bool) -> FixReport:
         case = self._trials.base.case

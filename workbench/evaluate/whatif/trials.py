@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.cancel import check
 from workbench.evaluate.whatif.budget import TrialBudget, session_work
-from workbench.evaluate.whatif.edit import Edit, EditedSession
+from workbench.evaluate.whatif.cluster_edits import Finish
+from workbench.evaluate.whatif.edit import Edit, EditedSession, Effect, restarts
 from workbench.evaluate.whatif.job_edits import JobEdit
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
@@ -125,6 +126,23 @@ class EditTrials:
     def works(self, edits: Iterable[Edit]) -> bool:
         """Whether the policy places the job under some edits."""
         return self.outcome(edits).placement is not None
+
+    def effects(self, edits: Collection[Edit]) -> tuple[Effect, ...]:
+        """What some edits do to other jobs, in the order of their names: which start, wait, end or are withdrawn."""
+        before = {decision.gang.key: decision.placed for decision in self.base.decisions}
+        after = {decision.gang.key: decision.placed for decision in self.outcome(edits).decisions}
+        found = [
+            Effect(key, "starts" if placed else "waits")
+            for key, placed in after.items()
+            if key != self.base.case.job and placed != before[key]
+        ]
+        ended = {edit.name: edit for edit in edits if isinstance(edit, Finish)}
+        found += [Effect(name, "ends", edit.pods, edit.gpus) for name, edit in ended.items()]
+        gone = [key for key in before if key not in after and key not in ended]
+        found += [Effect(key, "waits" if before[key] else "withdrawn") for key in gone]
+        if any(map(_is_of_job, edits)):
+            found += restarts(self.base.case)
+        return tuple(sorted(found, key=lambda effect: (effect.job.encode(), effect.effect)))
 
     def _of_all(self, edits: frozenset[Edit]) -> EditOutcome:
         """The session under edits that are the same for every job in question."""
