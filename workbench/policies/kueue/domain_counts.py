@@ -133,6 +133,7 @@ def recount(
         Per level from `top` on, first index and end of the domains; each level's domains are the children of the
         level above.
     top : int
+        Widest level to fill in.
     counts : DomainCounts
         Those of the leaves are read, all others set; those of leaders and affinity only where the request has any.
     query : PlacementQuery

@@ -77,6 +77,7 @@ def smallest_set(
     ordered : ndarray of int64
         Domains of that level; the order decides between equal sets.
     slices, leaders, slice_size : int
+        What the set must hold.
 
     Notes
     -----

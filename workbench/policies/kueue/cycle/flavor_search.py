@@ -244,6 +244,7 @@ class FlavorSearch:
         key : tuple of (str, str)
             Flavor and resource.
         before, request : int
+            Base units.
         """
         flavor, resource = key
         node, value = self._queue.quota, before + request
