@@ -115,11 +115,11 @@ def place(
     Examples:
 
     \b
-      kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
       workbench place datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place datasets/demo --policy random --set seed=7 --explain
       workbench place datasets/demo --set config=datasets/pending/capacity.conf
       workbench place datasets/demo --job hard-tier-2 --when --run-seconds 3600
+      kubectl get nodes,pods,podgroups,hypernodes -A -o json | workbench place - job.yaml
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.model.explanation import Recorder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import gang_name, role_of
@@ -22,7 +23,6 @@ from workbench.jobs.roles import (
 )
 from workbench.model.extras import AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory, extras_of
 from workbench.model.gang import Gang, Role, pod_index
-from workbench.model.kube_group import KubeGroup
 from workbench.model.notice import Notice
 from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION
@@ -32,6 +32,9 @@ from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod, PodTemplate
 from workbench.objects.pod_group import PodGroup, labelled_pod_group
 from workbench.objects.topology_spec import constraint_from_annotations
+
+if TYPE_CHECKING:
+    from workbench.model.kube_group import KubeGroup
 
 __all__ = ["gang_of_koordinator_group", "gang_of_pod_group", "gangs_of_lone_pods", "group_of_lone_pod"]
 
@@ -111,7 +114,11 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
 
 def _absent(pods: Sequence[Pod]) -> KubeGroup | None:
     """What is known of a PodGroup that is not in the input, if pods name it as one of scheduling.k8s.io."""
-    return KubeGroup(absent=True) if any(pod.group for pod in pods) else None
+    if not any(pod.group for pod in pods):
+        return None
+    from workbench.model.kube_group import KubeGroup
+
+    return KubeGroup(absent=True)
 
 
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:

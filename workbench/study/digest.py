@@ -113,6 +113,10 @@ class _Sums:
     are known here, too.
     """
 
+    # `add` finds the way of a value by its type (`_mapping`, `_dataclass`, …), which takes it apart and adds the
+    # parts; plain values end in `_write`. What is written waits until there is enough to hash at once. What neither is
+    # plain nor has a way of its own is pickled (`_other`).
+
     def __init__(self, outer: _Sums | None = None) -> None:
         self.hash = hashlib.sha256()
         #: What is written and not yet hashed.

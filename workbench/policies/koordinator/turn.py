@@ -51,6 +51,10 @@ class GangTurn:
         Pods that a plan of the group covers.
     """
 
+    # `by_plan` follows the plan that lives; what it leaves, `together` places by a new plan, or, where the group needs
+    # none, `one_by_one` pod after pod (`alone`). Whatever has a node goes through `_give`, which chooses the GPUs, and
+    # `_take`, which writes the pods and their GPUs down and lowers what is free.
+
     def __init__(self, request: Request, free: Words, choice: GpuChoice, members: dict[int, int], bound: int) -> None:
         self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
         self.masks: dict[int, int] = {}
