@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy.ma  # noqa: F401 - np.unique imports it at its first call, which would count as the time of a policy
+
 from workbench.cancel import Progress, ProgressOption, reported
 from workbench.errors import InputError, UnknownNameError, named_arguments
 from workbench.evaluate.beside import beside_each_other

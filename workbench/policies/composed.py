@@ -207,7 +207,7 @@ class Composed(Policy):
     def _notices(self, gang: Gang) -> tuple[Notice, ...]:
         found = []
         if not self.traits.constraints and gang.constraint is not None:
-            text = f"{self.node.name} reads no networkTopology: the constraint of the gang has no effect"
+            text = "this policy reads no networkTopology: the constraint of the gang has no effect"
             found.append(Notice("not-expressed", text))
         if not self.traits.sub_groups and (gang.sub_groups or gang.sub_grouped):
             text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"

@@ -26,7 +26,7 @@ from workbench.report.tables import (
 )
 
 if TYPE_CHECKING:
-    from workbench.evaluate.compare import Comparison
+    from workbench.evaluate.compare import Comparison, ComparisonRow
     from workbench.evaluate.lost_places import LostPlace
 
 __all__ = ["comparison_tables", "difference_tables"]
@@ -35,14 +35,29 @@ __all__ = ["comparison_tables", "difference_tables"]
 _MOVES = 6
 
 
-def _common_warnings(comparison: Comparison) -> list[str]:
-    """Warnings that all policies of a comparison give to the same jobs; empty with a single policy."""
-    of_policies = [
-        warning_lines(row.decisions) for row in comparison.rows if row.metrics is not None and row.error is None
-    ]
-    if len(of_policies) < 2:
-        return []
-    return [line for line in of_policies[0] if all(line in others for others in of_policies[1:])]
+def _shared_warnings(comparison: Comparison) -> dict[str, list[str]]:
+    """Warnings that several policies of a comparison give to the same jobs, with the names of these policies."""
+    policies: dict[str, list[str]] = {}
+    for row in _measured(comparison):
+        for line in warning_lines(row.decisions):
+            policies.setdefault(line, []).append(row.policy)
+    return {line: names for line, names in policies.items() if len(names) > 1}
+
+
+def _shared_lines(comparison: Comparison, shared: Mapping[str, list[str]]) -> list[Text]:
+    """The lines of shared warnings below the names of their policies."""
+    of_policies: dict[tuple[str, ...], list[str]] = {}
+    for line, names in shared.items():
+        of_policies.setdefault(tuple(names), []).append(line)
+    lines = []
+    for whom, told in of_policies.items():
+        whose = "every policy" if len(whom) == len(_measured(comparison)) else ", ".join(whom)
+        lines += [Text(f"{whose}:"), *(Text(f"  {line}") for line in told)]
+    return lines
+
+
+def _measured(comparison: Comparison) -> list[ComparisonRow]:
+    return [row for row in comparison.rows if row.metrics is not None and row.error is None]
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
@@ -51,7 +66,7 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
     heads = [column.table_heading for column in columns]
     table = new_table("policy", *heads, "ms", right=range(1, len(heads) + 2))
     details: list[Any] = []
-    common = _common_warnings(comparison)
+    shared = _shared_warnings(comparison)
     for row, cells in zip(comparison.rows, run_cells(comparison, columns), strict=True):
         if row.metrics is None or row.error is not None:
             text_row(table, row.policy, "failed")
@@ -60,11 +75,10 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         table.add_row(
             plain_text(policy_text(row.policy)), *map(cell_text, columns, cells), f"{row.decision_s * 1000:.1f}"
         )
-        warnings = [line for line in warning_lines(row.decisions) if line not in common]
+        warnings = [line for line in warning_lines(row.decisions) if line not in shared]
         if lines := [*reason_lines(row.decisions, row.advice), *map(Text, warnings)]:
             details += [Text(f"{row.policy}:"), *(Text("  ").append_text(line) for line in lines)]
-    if common:
-        details += [Text("every policy:"), *(Text(f"  {line}") for line in common)]
+    details += _shared_lines(comparison, shared)
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
     return [table, *legend_lines(columns), *of_groups, *details]
 
