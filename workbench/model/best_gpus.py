@@ -79,10 +79,7 @@ class BestGpus(Value, Displayed):
     def none(cls, matrix: BandwidthMatrix, objective: str, n_free: int, why: str = "") -> BestGpus:
         """The result where no set can be chosen: too few GPUs are free, or, said by `why`, no allowed set is.
 
-        Parameters
-        ----------
-        n_free : int
-            GPUs that may be used.
+        `objective`: `raw` or `link-class`, what was to be maximised; `n_free`: how many GPUs might be used.
         """
         return cls((), 0.0, objective, (), 0, True, 0.0, False, True, None, matrix, n_free, why)
 
@@ -90,10 +87,7 @@ class BestGpus(Value, Displayed):
     def of(cls, found: BestSubset, matrix: BandwidthMatrix, objective: str, n_free: int) -> BestGpus:
         """The result of a search that found a set.
 
-        Parameters
-        ----------
-        n_free : int
-            GPUs that may be used.
+        `objective`: `raw` or `link-class`, what was maximised first; `n_free`: how many GPUs the search might use.
         """
         return cls(
             gpus=indices_of(found.mask),

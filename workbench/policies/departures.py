@@ -30,15 +30,20 @@ DEPARTURES: Mapping[str, tuple[str, ...]] = {
 
 
 def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
-    """One line about the rules of the documents that a policy does not follow for some gangs; empty if there are none.
+    """One sentence on the rules of Volcano's design documents that a policy breaks for some gangs; empty: none.
 
     Parameters
     ----------
     policy : str
-        Name of the node policy.
+        Name of the node policy; only `volcano-1.13` and `volcano-1.15` break any.
     gangs : iterable of Gang
-        The LCA rules concern gangs with a topology constraint that have pods or a recorded HyperNode already, that of
-        the filter only hard ones without pods; the default tier concerns hard ones without a tier.
+        Those of the session; only gangs with a topology constraint count.
+
+    Notes
+    -----
+    The rules: to score by the lowest common HyperNode (LCA) with the recorded one, for gangs that have pods or a record;
+    to measure ``highestTierAllowed`` from that LCA, for hard gangs without pods; and tier 1 where a hard constraint
+    names no tier.
     """
     if policy not in DEPARTURES:
         return ""

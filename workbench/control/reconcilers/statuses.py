@@ -43,7 +43,10 @@ class QueueStatus(Reconciler):
         return [found[0] for found in (before, after) if found is not None]
 
     def reconcile(self, key: Hashable) -> float | None:
-        """Write the status of one Queue."""
+        """Write state and counts of PodGroups by phase into the status of the Queue named `key`, unless it is gone.
+
+        Returns None: only a change brings it back.
+        """
         queue = Ref("Queue", "", str(key))
         stored = self.store.get(queue)
         if stored is not None:

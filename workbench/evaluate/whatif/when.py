@@ -46,7 +46,7 @@ class EarliestStart:
 
     @property
     def text(self) -> str:
-        """The answer in words."""
+        """When the job could start, or why that is unknown, as a sentence."""
         if self.seconds is None and not self.ends_known:
             return (
                 f"when {self.job} could start is unknown: no running gang has a known end; give --run-seconds, or "

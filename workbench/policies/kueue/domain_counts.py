@@ -66,12 +66,15 @@ class DomainCounts:
         )
 
     def clear(self, level: int, domains: Longs) -> None:
-        """Let domains hold nothing."""
+        """Set the counts of some domains of a level to 0; their scores of affinity stay.
+
+        `level`: of the tree, 0 the widest; `domains`: their indices there.
+        """
         for column in self._columns()[:-1]:
             column[level][domains] = 0
 
     def clear_leaders(self, level: int, domains: Longs) -> None:
-        """Let domains hold no leader."""
+        """Set the counts that have to do with leaders to 0, as `clear` does."""
         for column in (self.pods_with_leader, self.slices_with_leader, self.leaders):
             column[level][domains] = 0
 

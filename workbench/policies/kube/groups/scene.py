@@ -127,7 +127,11 @@ class KubeScene:
     def alike(
         self, group: KubePodGroup, placements: Sequence[GroupPlacement[Ints]]
     ) -> list[Trial[GroupPod, int, Ints]] | None:
-        """Try all placements of a PodGroup at once, if its pods are of one shape and no rule relates them to others."""
+        """Try all placements of a PodGroup at once; a trial per placement, in their order, and nothing is assumed.
+
+        None: it cannot be done at once, because the group is composite, has fewer than two pods or pods of several
+        shapes, its first pod is nominated, or a rule relates its pods to others.
+        """
         runs = [] if group.composite else self.runs(group)
         if len(runs) != 1 or len(runs[0]) < 2 or runs[0][0].nominated >= 0:
             return None
