@@ -176,7 +176,8 @@ def _gantt(result: SimulationResult, ax: Any) -> None:
         ax.set_yticks(np.arange(len(names)), names)
     ax.set_xlabel("time (h)")
     ax.set_ylabel("job")
-    ax.legend()
+    if result.attempts:
+        ax.legend()
 
 
 def _waits(result: SimulationResult, ax: Any) -> None:

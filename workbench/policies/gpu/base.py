@@ -55,8 +55,6 @@ class GpuPolicy(Parametrised, ABC):
     ----------
     name : str
         As in the registry.
-    parameters : mapping
-        Parameters by name.
     counts_only : bool
         Whether a request fits exactly when enough GPUs are free; if so, `fits` is not called.
     lowest_unknown : bool
