@@ -115,7 +115,9 @@ def test_every_room_has_a_contract() -> None:
     rooms = graph().find_children("workbench") - {
         f"workbench.{name}" for name in ("errors", "cancel", "optional", "__main__")
     }
-    schedulers = {f"workbench.policies.{name}" for name in ("volcano", "koordinator", "kueue", "kube", "switch_affinity")}
+    schedulers = {
+        f"workbench.policies.{name}" for name in ("volcano", "koordinator", "kueue", "kube", "switch_affinity")
+    }
     assert protected == rooms | schedulers | {"workbench"}
 
 

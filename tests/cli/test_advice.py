@@ -105,7 +105,7 @@ def test_a_name_that_two_namespaces_have_is_said_to_be_ambiguous(run: Run, tmp_p
     assert (result.status, result.out, result.err.splitlines()[-1]) == (2, "", f"workbench: {text}")
     assert run(*command, path, "--job", "other/a").status in (0, 1)
     result = run(*command, path, "--job", "other/b")
-    assert result.status == 2 and "--job: unknown gang 'other/b'" in result.err
+    assert result.status == 2 and "--job: unknown job 'other/b'" in result.err
 
 
 def test_live_compare_advises_on_the_job_that_is_named(run: Run, tmp_path: Path, steps: list[Any]) -> None:

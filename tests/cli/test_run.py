@@ -230,3 +230,10 @@ def test_a_store_that_another_run_has_written_meanwhile_is_kept(
     result = run("run", *([] if begun else [cluster]), jobs, "--store", store)
     assert result.status == 2 and "has changed meanwhile" in result.err and str(store) in result.err
     assert store.read_text() == "the other one's"
+
+
+def test_a_wrong_job_costs_no_run(run: Run, cluster: Path, jobs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    result = run("run", cluster, jobs, "--until", "30", "--store", store, "--job", "nosuch")
+    assert result.status == 2 and "--job: unknown job" in result.err
+    assert run("run", "--store", store, "--until", "30", "-o", "json").json["now"] == 30

@@ -89,9 +89,9 @@ def test_a_typed_form_is_judged_by_itself(run: Run, monkeypatch: pytest.MonkeyPa
     [
         (("place", "datasets/demo", "--policy", "nope"), "--policy", "policy"),
         (("place", "datasets/demo", "--set", "nope=1"), "--set", "parameter of volcano-1.15"),
-        (("place", "datasets/demo", "--job", "x/nope"), "--job", "gang"),
+        (("place", "datasets/demo", "--job", "x/nope"), "--job", "job"),
         (("place", "datasets/demo", "--from", "nope"), "--from", "format"),
-        (("fix", "datasets/demo", "--job", "x/nope"), "--job", "gang"),
+        (("fix", "datasets/demo", "--job", "x/nope"), "--job", "job"),
         (("fix", "datasets/demo", "--order", "job,nope"), "--order", "class of edits"),
         (("compare", "datasets/demo", "--policies", "binpack,nope"), "--policies", "policy"),
         (("compare", "datasets/demo", "--set", "nope=1"), "--set", "parameter of the policies compared"),

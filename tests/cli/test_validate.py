@@ -197,3 +197,11 @@ def test_topology_annotations_without_effect_are_told_everywhere(run: Run, files
     compared = run("compare", *inputs, "--policies", "gang", "-o", "html")
     assert compared.status == 0 and note in compared.out
     assert note in run("compare", *inputs, "--policies", "gang").out
+
+
+def test_a_file_holds_no_older_result_where_nothing_is_accepted(run: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "job.yaml", tmp_path / "stored.yaml"
+    path.write_text("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: My_Job}\nspec: {tasks: []}\n")
+    out.write_text("old")
+    assert run("validate", path, "-o", "yaml", "--out", out).status == 1
+    assert not out.read_text().strip()

@@ -183,9 +183,9 @@ def run(
     if inputs:
         _submit(cluster, inputs, strict=strict)
     stopped = _lived(cluster, events, times.until)
-    wanted = job_named(job, [f"{row.namespace}/{row.name}" for row in cluster.jobs()])
     if store is not None:
         cluster.save(store, known=known)
+    wanted = job_named(job, [f"{row.namespace}/{row.name}" for row in cluster.jobs()])  # a wrong one costs no run
     if stopped:
         left = f"; {store} goes on from here" if store is not None else ""
         tell(f"stopped at {instant_text(cluster.now)} s{left}")

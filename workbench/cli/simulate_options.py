@@ -168,7 +168,7 @@ class ClockOptions:
     ] = None
 
     def check(self) -> None:
-        """Raise InputError where both ``--cycle`` and ``--retry own`` are given: each says when waiting jobs are tried."""
+        """Raise InputError for ``--cycle`` beside ``--retry own``: each says when waiting jobs are tried."""
         if self.cycle is not None and self.retry is Retry.own:
             raise InputError(
                 "cannot be combined with --retry own",

@@ -121,8 +121,10 @@ def _show(review: Review, stdin: bytes | None, output: TableOutput, out: Path | 
     elif output is TableOutput.yaml:
         from workbench.formats.write_manifests import to_yaml
 
-        if accepted := [one.stored for one in review.objects if one.verdict.allowed]:
-            emit(to_yaml(accepted), out)
+        accepted = [one.stored for one in review.objects if one.verdict.allowed]
+        # A file is written even where nothing was accepted: what it held before was not reviewed.
+        if accepted or out is not None:
+            emit(to_yaml(accepted) if accepted else "", out)
         for finding in review.findings(stdin):
             tell(f"refused: {finding.subject}: {finding}")
     else:

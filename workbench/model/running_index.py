@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from workbench.model.running_pod import RunningPod
 
@@ -40,6 +41,15 @@ class RunningIndex:
     queues: Mapping[str, QueueUse]
     terminating: tuple[RunningPod, ...]
     assuming: tuple[RunningPod, ...]
+
+    @cached_property
+    def leaving(self) -> Mapping[str, Sequence[RunningPod]]:
+        """Terminating members of each gang that still counts them (`RunningPod.leaving`)."""
+        found: dict[str, list[RunningPod]] = {}
+        for pod in self.terminating:
+            if pod.leaving:
+                found.setdefault(pod.leaving, []).append(pod)
+        return found
 
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningIndex:

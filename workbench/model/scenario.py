@@ -40,7 +40,7 @@ def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
         expected = f"one of {', '.join(found)}"
         raise InputError("several jobs have this name", source=source, got=repr(name), expected=expected)
     if not found:
-        raise UnknownNameError("gang", name, list(keys))
+        raise UnknownNameError("job", name, list(keys))
     return found[0]
 
 

@@ -41,7 +41,7 @@ def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
 
     Notes
     -----
-    The rules: to score by the lowest common HyperNode (LCA) with the recorded one, for gangs that have pods or a record;
+    The rules: to score by the lowest common HyperNode (LCA) with the recorded one, for gangs with pods or a record;
     to measure ``highestTierAllowed`` from that LCA, for hard gangs without pods; and tier 1 where a hard constraint
     names no tier.
     """

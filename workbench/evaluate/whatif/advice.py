@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from workbench.evaluate.switch_sharing import after_session
@@ -119,7 +120,13 @@ def advise_session(
     """
     if most == 0:
         return SessionAdvice()
-    refused = [d.result for d in decisions if isinstance(d.result, Refusal) and (jobs is None or d.gang.key in jobs)]
+    # Of two jobs of one name nobody could say which one a change places.
+    names = Counter(decision.gang.key for decision in decisions)
+    refused = [
+        d.result
+        for d in decisions
+        if isinstance(d.result, Refusal) and names[d.gang.key] == 1 and (jobs is None or d.gang.key in jobs)
+    ]
     asked = refused[:most]
     asking = _SessionQuestions(policy, decisions, snapshot, tuple(classes), progress)
     # Jobs for which nothing was found get another search, with the work that the others left.

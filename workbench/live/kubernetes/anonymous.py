@@ -62,6 +62,7 @@ _WORDS = frozenset(
     | {"completionMode", "startupPolicy", "startupPolicyOrder", "submissionMode", "launcherCreationPolicy"}
     | {"jobStatus", "jobDeploymentStatus", "disruptionMode", "delayedTopologyRequest", "controllerName"}
     | {"withinClusterQueue", "reclaimWithinCohort", "queueingStrategy", "stopPolicy", "whenCanBorrow", "whenCanPreempt"}
+    | {"preference", "admissionMode"}
 )
 #: Fields whose texts are keys of labels: of Kueue's Topology, assignments and requests, too.
 _LABEL_KEYS = frozenset(

@@ -99,7 +99,10 @@ def _weight_faults(spec: Mapping[str, Any]) -> list[Fault]:
     path, given = "spec.fairSharing", get_map(spec, "fairSharing", "spec").get("weight")
     if given is None:
         return []
-    weight = parse_quantity(str(given))
+    try:
+        weight = parse_quantity(str(given))
+    except InputError as error:
+        raise error.at(where=f"{path}.weight") from None
     if weight < 0:
         return [_invalid(path, str(given), "must be greater than or equal to 0")]
     return [_invalid(path, str(given), "When not 0, weight must be > 10e-9")] if 0 < weight <= 1e-9 else []

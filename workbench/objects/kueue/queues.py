@@ -12,6 +12,7 @@ from workbench.model.kueue import Flavor
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, QueueCheck, Quota
 from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import Taint, Toleration
+from workbench.model.resources import MAX_AMOUNT
 from workbench.objects.cluster_part import ClusterPart
 from workbench.objects.fields import (
     child,
@@ -214,7 +215,8 @@ def _weight(spec: Mapping[str, Any]) -> float | None:
     if given is None:
         return None
     try:
-        return float(parse_quantity(str(given)))
+        weight = parse_quantity(str(given))
+        return float(weight if weight < MAX_AMOUNT else MAX_AMOUNT)
     except InputError as error:
         raise error.at(where="spec.fairSharing.weight") from None
 

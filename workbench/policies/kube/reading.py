@@ -36,7 +36,7 @@ def minimum(gang: Gang) -> int:
 
 def leaving_pods(gang: Gang, snapshot: ClusterFacts) -> list[RunningPod]:
     """Terminating members of the PodGroup of a gang, which `Gang.ready` leaves out and kube-scheduler counts."""
-    return [pod for pod in snapshot.running_index.terminating if pod.leaving == gang.key]
+    return list(snapshot.running_index.leaving.get(gang.key, ()))
 
 
 def positions_in_order(gang: Gang) -> list[int]:

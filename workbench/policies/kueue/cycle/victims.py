@@ -1,6 +1,6 @@
 """`VictimSearch`: the workloads that have to go so that another one gets its quota and its domains.
 
-Source: Kueue 0.19, pkg/scheduler/preemption (classical, without fair sharing).
+Source: Kueue 0.19, pkg/scheduler/preemption: the classical search, and where the one by shares begins.
 """
 
 from __future__ import annotations
