@@ -264,7 +264,9 @@ class KubeTopology(KubeDefault):
     ) -> Answer:
         gang = request.gang
         lost = not_expressed(gang, self.name, topology=True)
-        warnings = (*tree.notices[number], *lost, *limited_search(request.snapshot.n_nodes, self._settings))
+        # A search looks at the nodes of one placement.
+        widest = max((len(trial.placement.nodes) for trial in outcome.trials), default=request.snapshot.n_nodes)
+        warnings = (*tree.notices[number], *lost, *limited_search(widest, self._settings))
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         for pod, at in placed.items():
             if tree.place[pod][0] == number:
