@@ -201,3 +201,19 @@ def test_a_weight_that_kueue_refuses(weight: str, said: str) -> None:
     for kind in ("ClusterQueue", "Cohort"):
         assert said in refusal_of(kueue_object(kind, {"fairSharing": {"weight": weight}}))
     assert refusal_of(kueue_object("Cohort", {"fairSharing": {"weight": 0}})) == ""
+
+
+def test_two_configurations_that_differ_are_an_error() -> None:
+    """A copy of the ConfigMap, kept for later, must not add its strategies to those in force."""
+    sharing = "{preemptionStrategies: [LessThanInitialShare]}"
+    held = f"apiVersion: {CONFIGURATION}\nkind: Configuration\nfairSharing: {sharing}\n"
+    given = configuration(fairSharing={})
+    items = [NODE, kueue_object("ClusterQueue", FAIR), given]
+
+    def load(*more: dict[str, Any]) -> workbench.Scenario:
+        return workbench.load("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, *more]}))
+
+    with pytest.raises(InputError, match=r"two objects Configuration .*kueue and kueue-system/kueue-manager-config"):
+        load(config_map(held))
+    same = load(config_map(f"apiVersion: {CONFIGURATION}\nkind: Configuration\nfairSharing: {{}}\n"))
+    assert same.snapshot.extra(KueueObjects).fair_sharing == load().snapshot.extra(KueueObjects).fair_sharing

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from workbench.errors import InputError
 from workbench.model.extras import Extra
 from workbench.objects.metadata import Metadata
 
@@ -18,11 +19,12 @@ class ClusterPart(ABC):
     A kind is read once it has a row in `workbench.objects.kinds`, under ``cluster_parts``; the snapshot then has the
     extra to which its objects add up.
 
-    `kind`: name of the kind.
+    `kind`: name of the kind; `only_one`: whether a cluster has one such object, so that a second one must say the same.
     """
 
     metadata: Metadata
     kind: ClassVar[str]
+    only_one: ClassVar[bool] = False
     adds_to: ClassVar[type[Extra]]
 
     @property
@@ -34,10 +36,19 @@ class ClusterPart(ABC):
 def extras_of_parts(parts: Iterable[ClusterPart]) -> dict[type[Extra], Extra]:
     """The extras to which objects add up, by class; items are in the order of the objects' kinds and keys.
 
-    An entry of a mapping that several objects give is that of the last one.
+    An entry of a mapping that several objects give is that of the last one. Raises InputError: two objects of a kind of
+    which a cluster has one say different things.
     """
     fields: dict[type[Extra], dict[str, Any]] = {}
+    known: dict[str, ClusterPart] = {}
     for part in sorted(parts, key=lambda each: (each.kind, each.metadata.key.encode())):
+        if part.only_one:
+            first = known.setdefault(part.kind, part)
+            if first.entries != part.entries:
+                names = f"{first.metadata.key} and {part.metadata.key}"
+                raise InputError(f"two objects {part.kind} that say different things", got=names, expected="one")
+            if first is not part:
+                continue
         of_extra = fields.setdefault(part.adds_to, {})
         for name, items in part.entries.items():
             if isinstance(items, Mapping):

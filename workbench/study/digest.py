@@ -357,7 +357,8 @@ def _way(kind: type) -> Callable[[_Sums, Any], None]:
 def _defaults(kind: Any) -> tuple[tuple[str, Any, bytes], ...]:
     """The hashed fields of a dataclass of this package: name, default, and what is written for the default.
 
-    The default is an object of its own where the field has none, or one that is more than a few plain values.
+    A field without a default, or with one that is more than a few plain values, gets an object that no value is: it is
+    always hashed in full.
     """
     found = []
     for field in dataclasses.fields(kind):

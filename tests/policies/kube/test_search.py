@@ -7,7 +7,9 @@ import pytest
 from tests.fabrics import snapshot
 from tests.notices import codes
 from tests.policies.kube.test_order_of_arrival import GROUP, TWINS, decided, node, pod
+from workbench.model.extras import extras_of
 from workbench.model.gang import Gang, Role
+from workbench.model.kube_group import KubeGroup
 from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement
 from workbench.policies.registry import get_policy
 
@@ -91,6 +93,15 @@ def test_that_a_search_is_limited_is_told(twin):
     assert not told(NAMES)
     # 100 nodes are looked at in any case.
     assert not told(NAMES[:100], percentage=0)
+
+
+def test_a_search_in_racks_looks_at_each_rack_as_a_whole():
+    labels = {name: {"rack": f"r{i // 4}"} for i, name in enumerate(NAMES)}
+    extras = extras_of(KubeGroup(given=True, topology_key="rack"))
+    wanted = Gang("d", "j", (Role("w", 2, {"cpu": 1000}),), 2, kind="PodGroup", extras=extras)
+    cluster = snapshot(NAMES, gpus=0, labels=labels)
+    result = get_policy("kube-1.37-topology", percentage=0).place(wanted, cluster.ledger())
+    assert result.n_placed == 2 and "share-of-nodes" not in codes(result.warnings)
 
 
 @pytest.mark.parametrize("twin", TWINS)

@@ -123,3 +123,13 @@ def test_hypernodes_keep_their_names_when_nodes_come_and_go(t, before, more) -> 
         pair = next(iter(new.metadata.labels.items() - {("volcano.sh/network-topology-source", "label")}))
         if pair in pairs and pairs[pair].tier == new.tier and pairs[pair].name.split("-tier")[0] in new.name:
             assert new.name == pairs[pair].name
+
+
+def test_a_label_that_no_node_has_is_named() -> None:
+    nodes = {"a": {"rack": "r1", "kubernetes.io/hostname": "a"}}
+    found = discover_label({"fabric": ["spin", "rack", "kubernetes.io/hostname"]}, nodes)
+    assert len(found.hypernodes) == 1
+    assert [str(note.message) for note in found.notes] == [
+        "no node has the label spin: neither it nor a wider label makes HyperNodes"
+    ]
+    assert discover_label({"fabric": ["rack", "kubernetes.io/hostname"]}, nodes).notes == ()

@@ -47,12 +47,8 @@ def change_level(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any
 def change_slices(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any]) -> None:
     """Give every template and waiting pod that requests some slices of pods other ones.
 
-    `manifests`, `job`: as in `change_level`.
-
-    Parameters
-    ----------
-    edit : mapping
-        The keys ``from`` and ``to`` have a list of layers each: mappings with level and size.
+    `manifests`, `job`: as in `change_level`; `edit`: its keys ``from`` and ``to`` have a list of layers each, which are
+    mappings with level and size.
     """
     old, new = (_layers(edit, key) for key in ("from", "to"))
 

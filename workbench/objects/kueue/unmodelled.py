@@ -60,6 +60,7 @@ class KueueConfiguration(ClusterPart):
     fair_sharing: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "Configuration"
+    only_one: ClassVar[bool] = True
     adds_to: ClassVar[type[Extra]] = KueueObjects
 
     @property
@@ -77,8 +78,8 @@ def read_configuration(data: Mapping[str, Any]) -> KueueConfiguration:
     sharing = get_map(data, "fairSharing", "")
     given = tuple(get_list(sharing, "preemptionStrategies", "fairSharing"))
     if given not in ((), *_STRATEGIES):
-        expected = " or ".join(", ".join(each) for each in _STRATEGIES)
-        raise wrong("fairSharing.preemptionStrategies", given, expected)
+        expected = " or ".join(f"[{', '.join(each)}]" for each in _STRATEGIES)
+        raise wrong("fairSharing.preemptionStrategies", list(given), expected)
     # Its presence turns fair sharing on; v1beta1 also has a switch.
     on = data.get("fairSharing") is not None and get_bool(sharing, "enable", "fairSharing", not _has_switch(data))
     return KueueConfiguration(metadata, (given or _STRATEGIES[0]) if on else ())

@@ -101,7 +101,7 @@ def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterato
 
 
 def limited_search(n_nodes: int, settings: KubeSettings) -> Iterator[Notice]:
-    """The notice that a search stops before it has looked at all nodes, if it may."""
+    """The notice that a search stops before it has looked at all of so many nodes, if it may."""
     wanted = n_nodes if settings.percentage is None else nodes_to_find(n_nodes, settings.percentage)
     if wanted < n_nodes:
         yield Notice(

@@ -53,7 +53,8 @@ def discover_label(
     -------
     DiscoveryResult
         By tier, label key and value. A type that Volcano drops (a name of more than 20 bytes, a label twice) is in
-        the notes. `tier_name` is the label key; Volcano 1.13 does not know that field and drops it.
+        the notes, and so is the first label of a type that no node has. `tier_name` is the label key; Volcano 1.13
+        does not know that field and drops it.
 
     Notes
     -----
@@ -72,6 +73,10 @@ def discover_label(
     order = sorted(nodes, key=str.encode)
     for type_name, keys in sorted(_usable(types, notes).items(), key=lambda item: item[0].encode()):
         cleaned = _cleaned(type_name)
+        missing = next((key for key in keys if nodes and not any(key in labels for labels in nodes.values())), "")
+        if missing:
+            text = f"no node has the label {missing}: neither it nor a wider label makes HyperNodes"
+            notes.append(Notice("left-aside", text, f"type {type_name}"))
         climbs = [(node, _climb(nodes[node], keys)) for node in order]
         # Names are given in order of tier and label pair, so that the result of a digest clash does not depend on the
         # input order.

@@ -122,6 +122,10 @@ def test_members_in_two_domains_are_an_error_as_upstream_says_it():
     assert codes(refusal.reasons)[-1:] == ("group-error",)
     text = "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: r0, r2"
     assert said(refusal.reasons)[-1:] == (text,)
+    # With a minimum that the running members meet, the gang is placed as it is, and the pods that wait say why.
+    result = place(gang("j", 2, 2, wish=by_rack(), ready=2), racks(running=running))
+    assert isinstance(result, Placement) and nodes_of(result) == []
+    assert [said(one.reasons) for one in result.unplaced] == [(text,), (text,)]
 
 
 def test_a_refusal_has_upstreams_words_for_pods_and_group():

@@ -264,7 +264,9 @@ class KubeTopology(KubeDefault):
     ) -> Answer:
         gang = request.gang
         lost = not_expressed(gang, self.name, topology=True)
-        warnings = (*tree.notices[number], *lost, *limited_search(request.snapshot.n_nodes, self._settings))
+        # A search looks at the nodes of one placement.
+        widest = max((len(trial.placement.nodes) for trial in outcome.trials), default=request.snapshot.n_nodes)
+        warnings = (*tree.notices[number], *lost, *limited_search(widest, self._settings))
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         for pod, at in placed.items():
             if tree.place[pod][0] == number:
@@ -281,13 +283,10 @@ class KubeTopology(KubeDefault):
                 statuses.append(leaf.status)
         before = gang.ready + len(leaving_pods(gang, request.snapshot))
         missing = max(gang.min_available, 1) - before - int((node >= 0).sum())
+        status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
+        code = "group-error" if status.code is Code.ERROR else "pod-group-unschedulable"
         if missing > 0:
-            status = outcome.status if not outcome.succeeded else next(iter(statuses), Status(Code.UNSCHEDULABLE))
-            text, numbers = text_of(status) or NOTHING_PLACED, {"count": missing}
-            if status.code is Code.ERROR:
-                group = Notice("group-error", text, numbers=numbers)
-            else:
-                group = Notice("pod-group-unschedulable", text, numbers=numbers)
+            group = Notice(code, text_of(status) or NOTHING_PLACED, numbers={"count": missing})
             told = (*(reason for each in reasons.values() for reason in each), group)
 
             def later() -> Why:
@@ -299,6 +298,9 @@ class KubeTopology(KubeDefault):
             # The other gangs of the tree will have changed the ledger.
             more, misses = later()
             return Declined((*told, *more), misses, warnings)
+        # The minimum is met by pods that have a node already; what the group was told concerns those that wait.
+        for role in np.unique(gang.role_of_pod[node < 0]).tolist():
+            reasons.setdefault(role, (Notice(code, text_of(status) or NOTHING_PLACED),))
         answer = Assignment(node, reasons, warnings=warnings)
         if outcome.placement is not None:
             answer.score = float(next((t.total or 0) for t in outcome.trials if t.placement is outcome.placement))

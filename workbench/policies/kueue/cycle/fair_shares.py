@@ -24,7 +24,8 @@ class Share(NamedTuple):
     weightless : bool
         Whether it borrows although its weight is 0, which is more than any other share.
     weighted : float
-        Thousandths of what its parent could lend that it borrows, of the resource of which that is most, by its weight.
+        Dominant resource share in thousandths: what it borrows of what its parent could lend, of the resource of which
+        that is most, divided by its weight.
     borrowed : frozenset
         Flavors and resources of which it uses more than its quota.
     """

@@ -14,7 +14,8 @@ from workbench.policies.kueue.quota import Amounts, QuotaNode
 
 __all__ = ["FINAL", "INITIAL", "FairVictims"]
 
-#: Strategies: the preemptor's branch has at most the share that the victim's keeps, or less than it had.
+#: Strategies: with the preemptor, its branch has at most the share that the branch of the victim keeps (FINAL), or less
+#: than the share that the branch of the victim has before (INITIAL).
 FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 
@@ -93,7 +94,7 @@ class FairVictims:
         return False
 
     def _second(self) -> bool:
-        """One more victim of each queue, for which its share before counts."""
+        """Try one more victim of each queue, judged by the share that the queue has before the victim goes."""
         lines, dropped = _lines(self._again), set[str]()
         for target in self._targets(lines, dropped):
             each = lines[target.name].pop(0)
