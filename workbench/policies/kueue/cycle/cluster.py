@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -251,6 +251,25 @@ class CycleCluster:
         for flavor, usages in taken.pods.items():
             for usage in usages:
                 self.snapshots[flavor].remove(usage)
+
+    def let_go(self, holding: Holding) -> None:
+        """Let a workload go: its queue gives back what it holds."""
+        self.give_back(self.queues[holding.queue], holding.taken)
+
+    def put_back(self, holding: Holding) -> None:
+        """Undo `let_go`."""
+        self.take(self.queues[holding.queue], holding.taken)
+
+    def spare(self, gone: list[Holding], fits: Callable[[], bool]) -> None:
+        """Put back those that were let go and need not go, the last but one first; `gone` keeps the others."""
+        for i in range(len(gone) - 2, -1, -1):
+            spared = gone[i]
+            self.put_back(spared)
+            if fits():
+                gone[i] = gone[-1]
+                gone.pop()
+            else:
+                self.let_go(spared)
 
     @contextmanager
     def without(self, holdings: Iterable[Holding]) -> Iterator[None]:

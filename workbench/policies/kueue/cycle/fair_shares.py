@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from workbench.policies.kueue.quota import Amounts, FlavorResource, QuotaNode
 
-__all__ = ["NO_SHARE", "Share", "in_fair_order", "share_of", "using"]
+__all__ = ["NO_SHARE", "Share", "in_fair_order", "share_of", "using", "without"]
 
 T = TypeVar("T")
 
@@ -75,6 +75,18 @@ def using(node: QuotaNode, amounts: Amounts) -> Iterator[None]:
     finally:
         for key, amount in amounts.items():
             node.remove(key, amount)
+
+
+@contextmanager
+def without(node: QuotaNode, amounts: Amounts) -> Iterator[None]:
+    """Context manager in which a queue uses amounts less."""
+    for key, amount in amounts.items():
+        node.remove(key, amount)
+    try:
+        yield
+    finally:
+        for key, amount in amounts.items():
+            node.add(key, amount)
 
 
 class _Runner(NamedTuple):

@@ -6,10 +6,9 @@ Source: Kueue 0.19, pkg/scheduler/preemption/preemption.go and fairsharing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, Holding
-from workbench.policies.kueue.cycle.fair_shares import NO_SHARE, share_of, using
+from workbench.policies.kueue.cycle.fair_shares import NO_SHARE, share_of, using, without
 from workbench.policies.kueue.quota import Amounts, QuotaNode
 
 __all__ = ["FINAL", "INITIAL", "FairVictims"]
@@ -56,16 +55,10 @@ class FairVictims:
             found = self._first(candidates, strategies[0])
             if not found and len(strategies) > 1:
                 found = self._second()
-        for i in range(len(self._gone) - 2, -1, -1) if found else ():
-            spared = self._gone[i]
-            self._back(spared)
-            if self._fits_now():
-                self._gone[i] = self._gone[-1]
-                self._gone.pop()
-            else:
-                self._out(spared)
+        if found:
+            self._cluster.spare(self._gone, self._fits_now)
         for each in self._gone:
-            self._back(each)
+            self._cluster.put_back(each)
         return self._gone if found else []
 
     def _first(self, candidates: Sequence[Holding], strategy: str) -> bool:
@@ -83,7 +76,7 @@ class FairVictims:
                 if strategy == INITIAL:
                     passed = share.order < before.order
                 else:
-                    with _without(target, each):
+                    with without(target, each.taken.quota):
                         passed = share.order <= share_of(theirs).order
                 if not passed:
                     self._again.append(each)
@@ -106,15 +99,10 @@ class FairVictims:
 
     def _take(self, holding: Holding) -> bool:
         """Let a workload go; whether the preemptor fits then."""
-        self._out(holding)
+        self._cluster.let_go(holding)
         self._gone.append(holding)
-        for key, amount in self._amounts.items():
-            self._queue.quota.remove(key, amount)
-        try:
+        with without(self._queue.quota, self._amounts):
             return self._fits_now()
-        finally:
-            for key, amount in self._amounts.items():
-                self._queue.quota.add(key, amount)
 
     def _targets(self, lines: dict[str, list[Holding]], dropped: set[str]) -> Iterator[QuotaNode]:
         """Queues with candidates left, from the root always into the child with the largest share that borrows."""
@@ -172,12 +160,6 @@ class FairVictims:
             theirs = cohort
         raise AssertionError("candidates are of one tree")
 
-    def _out(self, holding: Holding) -> None:
-        self._cluster.give_back(self._cluster.queues[holding.queue], holding.taken)
-
-    def _back(self, holding: Holding) -> None:
-        self._cluster.take(self._cluster.queues[holding.queue], holding.taken)
-
 
 def _lines(candidates: Sequence[Holding]) -> dict[str, list[Holding]]:
     """Candidates by queue, in their order."""
@@ -185,14 +167,3 @@ def _lines(candidates: Sequence[Holding]) -> dict[str, list[Holding]]:
     for each in candidates:
         found.setdefault(each.queue, []).append(each)
     return found
-
-
-@contextmanager
-def _without(queue: QuotaNode, holding: Holding) -> Iterator[None]:
-    for key, amount in holding.taken.quota.items():
-        queue.remove(key, amount)
-    try:
-        yield
-    finally:
-        for key, amount in holding.taken.quota.items():
-            queue.add(key, amount)

@@ -246,28 +246,16 @@ class VictimSearch:
         for candidate in candidates:
             if not self._valid(candidate, need, borrowing):
                 continue
-            self._out(candidate.holding)
+            self._cluster.let_go(candidate.holding)
             gone.append(candidate.holding)
             fits = self._fits(need, borrowing)
             if fits:
                 break
-        for i in range(len(gone) - 2, -1, -1) if fits else ():
-            spared = gone[i]
-            self._back(spared)
-            if self._fits(need, borrowing):
-                gone[i] = gone[-1]
-                gone.pop()
-            else:
-                self._out(spared)
+        if fits:
+            self._cluster.spare(gone, lambda: self._fits(need, borrowing))
         for each in gone:
-            self._back(each)
+            self._cluster.put_back(each)
         return gone if fits else []
-
-    def _out(self, holding: Holding) -> None:
-        self._cluster.give_back(self._cluster.queues[holding.queue], holding.taken)
-
-    def _back(self, holding: Holding) -> None:
-        self._cluster.take(self._cluster.queues[holding.queue], holding.taken)
 
     def _fits(self, need: _Need, borrowing: bool) -> bool:
         for key, amount in need.amounts.items():
