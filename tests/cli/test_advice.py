@@ -46,7 +46,7 @@ def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, str]]:
-    """What the progress bars of advice are told."""
+    """Collect the steps that the progress bars of advice are told."""
     found: list[tuple[int, int, str]] = []
 
     @contextmanager

@@ -60,7 +60,7 @@ def free(report: dict[str, Any]) -> dict[str, Any] | None:
 
 
 class Answers:
-    """What `fix_report` says of pending jobs, by policy and name of the job; each is asked when it is looked up."""
+    """The reports of `fix_report` by policy and pending job; each is made when it is first looked up."""
 
     def __init__(self, cluster: Path) -> None:
         self.scenario = load(cluster)

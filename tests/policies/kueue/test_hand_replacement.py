@@ -62,7 +62,7 @@ def told(outcome: Outcome) -> dict[str, int] | str:
 def replaced(
     request: TopologyRequest, held: Assignment, room: int = 4, gates: Gates | None = None, **more
 ) -> dict[str, int] | str:
-    """What a pod set with one core each holds after its node a failed; `rooms`: cores of single nodes."""
+    """The nodes of a pod set, one core for each pod, after its node a failed; `rooms`: free cores of each node."""
     snapshot = FlavorSnapshot(LEVELS, Flavor("f", "t"), nodes(room, "a", **more.get("rooms", {})), gates)
     pods = PodSet("main", held.count, {"cpu": 1}, request)
     for usage in usage_of(pods, held):

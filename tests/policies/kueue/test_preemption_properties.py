@@ -1,4 +1,4 @@
-"""What every preemption holds: allowed victims, room once they are gone, nobody in vain, usage as found, one answer."""
+"""Properties of every preemption: allowed victims, room without them, nobody in vain, usage as found, one answer."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class SharedLinks(Working):
         return self._settle(moved, np.unique(np.concatenate(touched)))
 
     def traffic(self, job: int) -> JobTraffic:
-        """What a step of a job that is on the network puts on each link."""
+        """The traffic that a step of a job on the network puts on each link."""
         return self._members[job].traffic
 
     def _route(self, job: int, member: _Member) -> None:

@@ -128,7 +128,7 @@ class EditTrials:
         return self.outcome(edits).placement is not None
 
     def effects(self, edits: Collection[Edit]) -> tuple[Effect, ...]:
-        """What some edits do to other jobs, in the order of their names: which start, wait, end or are withdrawn."""
+        """The other jobs that start, wait, end or are withdrawn under some edits, in the order of their names."""
         before = {decision.gang.key: decision.placed for decision in self.base.decisions}
         after = {decision.gang.key: decision.placed for decision in self.outcome(edits).decisions}
         found = [
