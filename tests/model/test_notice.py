@@ -32,6 +32,7 @@ COMPUTED = {
     "policies/demand.py": "an argument of the inner function, literal in its calls; the code of a cause",
     "policies/gpu_sharing/policy.py": "the code of the most frequent cause",
     "policies/koordinator/turn.py": "one of two",
+    "policies/kube/groups/policy.py": "one of two",
     "policies/kube/policy.py": "a table in the module",
     "policies/reasons.py": "the code of the most frequent cause",
     "policies/switch_affinity/new_job.py": "a table in the module",

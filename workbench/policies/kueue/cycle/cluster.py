@@ -124,6 +124,10 @@ class CycleCluster:
         When workloads that are admitted now get their quota; None: unknown.
     """
 
+    # Workloads that hold quota: `hold` and `release` enter them, on every flavor that has their nodes.
+    # Amounts of this cycle only: `take` and `give_back`, on their own flavor alone; `count_again` undoes them all.
+    # Searches for victims try with `let_go`, `spare`, `put_back` and `without`, and ask `fits`.
+
     def __init__(
         self,
         queues: Iterable[ClusterQueue],
@@ -276,12 +280,12 @@ class CycleCluster:
         """Context manager in which workloads are gone, from the quota and from their own flavors."""
         gone = list(holdings)
         for each in gone:
-            self.give_back(self.queues[each.queue], each.taken)
+            self.let_go(each)
         try:
             yield
         finally:
             for each in gone:
-                self.take(self.queues[each.queue], each.taken)
+                self.put_back(each)
 
     def fits(self, queue: CycleQueue, taken: Taken) -> tuple[bool, bool]:
         """Whether quota and nodes hold amounts: quota, and, if that does, the nodes."""
