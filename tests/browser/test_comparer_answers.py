@@ -64,6 +64,12 @@ def test_a_pending_cell_is_short_and_a_click_says_what_would_help(chromium, lab:
     assert "would help: " in fixes.inner_text()
     assert "Volcano writes: “" in panel.locator(".wb-detail").evaluate("(detail) => detail.textContent")
     notebook.screenshot(panel, "comparer-why")
+
+    # A click below the text of a cell, where a longer answer of another policy has made room, counts.
+    panel.locator(".wb-detail").get_by_role("button", name="Close").click()
+    cell.evaluate("(cell) => cell.style.height = '200px'")
+    cell.click(position={"x": 20, "y": 190})
+    fixes.wait_for(timeout=PATIENCE_MS)
     assert notebook.outside == [] and notebook.complaints == []
 
 

@@ -459,8 +459,9 @@ function render(context) {
   /** A cell that explains the decision of a policy on a job when it is clicked. */
   function whyCell(policy, index, ...content) {
     const job = view.jobs[index];
-    return h("td", { class: `wb-cell wb-${job.cells[policy].outcome}` },
-      h("button", { class: "wb-explain", title: "why?", onclick: () => explain(policy, job.key) }, ...content));
+    // The whole cell answers, also below a short text beside a long one; the button is for the keyboard.
+    return h("td", { class: `wb-cell wb-${job.cells[policy].outcome}`, onclick: () => explain(policy, job.key) },
+      h("button", { class: "wb-explain", title: "why?" }, ...content));
   }
 
   function resultTable() {
