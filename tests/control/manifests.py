@@ -7,6 +7,8 @@ from typing import Any
 from workbench.control.cluster import EmbeddedCluster
 from workbench.control.kinds import Ref
 
+JOB = Ref("Job", "default", "train")
+
 
 def node(name: str, gpus: int = 8) -> dict[str, Any]:
     amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": str(gpus)}
@@ -69,3 +71,35 @@ def pods_of(cluster: EmbeddedCluster, name: str = "train") -> dict[str, str]:
     label = "volcano.sh/job-name"
     mine = [pod for pod in cluster.store.list("Pod") if (pod["metadata"].get("labels") or {}).get(label) == name]
     return {pod["metadata"]["name"]: (pod.get("status") or {}).get("phase", "Pending") for pod in mine}
+
+
+def cluster_with(*objects: dict[str, Any], policy: str = "volcano-1.15", **options: Any) -> EmbeddedCluster:
+    cluster = EmbeddedCluster(policy, **options)
+    cluster.submit(*small_cluster(), *objects)
+    cluster.settle()
+    return cluster
+
+
+def status_of(cluster: EmbeddedCluster, key: Ref) -> dict[str, Any]:
+    found = cluster.store.get(key)
+    assert found is not None
+    return dict(found.get("status") or {})
+
+
+def group_of(cluster: EmbeddedCluster) -> dict[str, Any]:
+    (group,) = cluster.store.list("PodGroup")
+    return dict(group)
+
+
+def job_pods(cluster: EmbeddedCluster, name: str) -> list[Any]:
+    return [pod for pod in cluster.store.list("Pod") if pod["metadata"]["labels"].get("volcano.sh/job-name") == name]
+
+
+def hyper_job(name: str = "llm", replicas: int = 2, tasks: list[Any] | None = None, **spec: Any) -> dict[str, Any]:
+    members = [{"name": "w", "replicas": replicas, "templateSpec": job(tasks=tasks)["spec"]}]
+    return {
+        "apiVersion": "training.volcano.sh/v1alpha1",
+        "kind": "HyperJob",
+        "metadata": {"name": name},
+        "spec": {"replicatedJobs": members, **spec},
+    }

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.control.manifests import job, pod_template, small_cluster, task
-from tests.control.test_cluster import hyper_job
+from tests.control.manifests import hyper_job, job, pod_template, small_cluster, task
 from workbench.control.cluster import EmbeddedCluster
 from workbench.errors import UnknownNameError
 from workbench.report.life_timeline import draw_timeline
