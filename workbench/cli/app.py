@@ -33,7 +33,7 @@ _COMMANDS = {
         "place": ("workbench.cli.place:place", "Place the jobs of the input by one policy"),
         "compare": ("workbench.cli.compare:compare", "Place the jobs by several policies"),
         "fix": ("workbench.cli.fix:fix", "Say why a job is pending, and what would help"),
-        "policies": ("workbench.cli.policies:policies", "List the policies and their parameters"),
+        "policies": ("workbench.cli.installed:policies", "List the policies and their parameters"),
     },
     "Topology and GPUs": {
         "topology": ("workbench.cli.topology:topology_app", "Show, check, convert or make a topology"),
@@ -56,7 +56,7 @@ _COMMANDS = {
         "schema": ("workbench.cli.validate:schema", "Write the JSON Schema of a kind"),
     },
     "This program": {
-        "version": ("workbench.cli.version:version", "Print the versions that a bug report needs"),
+        "version": ("workbench.cli.installed:version", "Print the versions that a bug report needs"),
     },
 }
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.errors import InputError
 
 if TYPE_CHECKING:

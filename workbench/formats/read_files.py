@@ -8,9 +8,9 @@ from pathlib import Path
 
 from workbench.cancel import reached
 from workbench.errors import CapacityError, InputError
+from workbench.formats.config_maps import configuration_in
 from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
-from workbench.formats.kueue_configuration import configuration_in
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
 from workbench.formats.mend import mended
 from workbench.formats.mend_names import renamed_hypernodes

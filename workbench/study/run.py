@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.optional import optional

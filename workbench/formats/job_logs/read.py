@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError, named_arguments
 from workbench.formats.file_bytes import read_bytes
-from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
+from workbench.formats.job_logs import generators, sacct, swf, table, traces
 from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_text
 from workbench.formats.printouts import known_printout
@@ -25,7 +25,7 @@ else:
 __all__ = ["load_jobs"]
 
 _EXPECTED = (
-    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
+    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(traces.PHILLY_COLUMNS)}, a log of Helios, Acme or PAI, "
     f"what {sacct.ASKED_FOR} prints, the Standard Workload Format, "
     "or YAML of Kueue's generator or of Knavigator"
 )
@@ -86,12 +86,12 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
     if re.match(r"JobID(?:Raw)?[\s,;]", first):
         raise InputError("columns of sacct without bars", source=source, where="line 1", expected=sacct.ASKED_FOR)
     columns = {name.strip().strip('"') for name in first.split(",")}
-    if set(philly.COLUMNS) <= columns:
-        return philly.read_philly(content, source), "philly"
-    if set(helios.COLUMNS) <= columns:
-        return helios.read_helios(content, source), "helios"
-    if set(pai.COLUMNS) <= columns:
-        return pai.read_pai(content, source), "pai"
+    if set(traces.PHILLY_COLUMNS) <= columns:
+        return traces.read_philly(content, source), "philly"
+    if set(traces.HELIOS_COLUMNS) <= columns:
+        return traces.read_helios(content, source), "helios"
+    if set(traces.PAI_COLUMNS) <= columns:
+        return traces.read_pai(content, source), "pai"
     if set(table.COLUMNS) & columns or Path(source).suffixes[:1] == [".csv"]:
         return table.read_log_table(content, source), "table"
     printout = known_printout(content.decode("utf-8-sig", "replace"))
@@ -101,7 +101,7 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
     documents = read_text(content, source)
     data = documents[0][0]
     if isinstance(data, dict) and "cohorts" in data:
-        return kueue.read_kueue(data, source), "kueue"
+        return generators.read_kueue(data, source), "kueue"
     if isinstance(data, dict) and isinstance(data.get("tasks"), list):
-        return knavigator.read_knavigator(data, source), "knavigator"
+        return generators.read_knavigator(data, source), "knavigator"
     raise InputError("no log of jobs", source=source, expected=_EXPECTED)
