@@ -32,10 +32,7 @@ def reported(progress: ProgressOption) -> Iterator[Progress | None]:
     `progress`, if True: a bar of tqdm where it is installed, else of rich; both show themselves in a notebook, too. A
     function is handed on as it is.
 
-    Yields
-    ------
-    callable or None
-        To be called with each step; None: nobody wants to know.
+    Yields: to be called with each step; None: nobody wants to know.
     """
     if progress is not True:
         yield progress or None

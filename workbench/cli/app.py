@@ -67,12 +67,7 @@ class _Sections(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section of the help for each section of commands.
 
-        Parameters
-        ----------
-        ctx : Context
-            Of click, as typer brings it.
-        formatter : HelpFormatter
-            Where the lines are written.
+        `ctx`: of click, as typer brings it. `formatter`: where the lines are written.
         """
         formatter.write("\nCommands:\n")
         for title, names in _COMMANDS.items():
@@ -106,11 +101,8 @@ def command(name: str = "") -> Any:
 
     Cached, because reading all signatures takes longer than most commands run.
 
-    Parameters
-    ----------
-    name : str
-        Command below the root that is called: the tree holds this command alone, so that no other is imported. A name
-        that is no command, such as an empty one, gives the whole tree.
+    `name`: command below the root that is called: the tree holds this command alone, so that no other is imported. A
+    name that is no command, such as an empty one, gives the whole tree.
     """
     app = typer.Typer(
         name="workbench",

@@ -56,14 +56,8 @@ class OptionError(WorkbenchError):
 def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, help: str) -> Any:
     """Make a typer option that takes a whole number.
 
-    Parameters
-    ----------
-    *names : str
-        Names of the option; the first one is used in errors.
-    least, most : int
-        Smallest and largest number allowed; without `most` there is no largest.
-    metavar, help : str
-        As for `typer.Option`.
+    `names`: names of the option; the first one is used in errors. `least`, `most`: smallest and largest number allowed;
+    without `most` there is no largest. `metavar`, `help`: as for `typer.Option`.
     """
 
     def parse(text: str | int) -> int:
@@ -80,12 +74,7 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
 def seconds(*names: str, least: float, most: float, help: str) -> Any:
     """Make a typer option that takes a number of seconds, with or without decimals.
 
-    Parameters
-    ----------
-    *names, help : str
-        As for `whole`.
-    least, most : float
-        Shortest and longest time allowed.
+    `names`, `help`: as for `whole`. `least`, `most`: shortest and longest time allowed.
     """
 
     def parse(text: str | float) -> float:

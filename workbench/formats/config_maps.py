@@ -56,12 +56,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
 def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
     """Read the configuration in a ConfigMap's value, which may have at most one YAML document.
 
-    Parameters
-    ----------
-    source : str
-        Name of the file in errors.
-    read : callable
-        As for `parse_conf`.
+    `source`: name of the file in errors. `read`: as for `parse_conf`.
     """
     documents = list(read_yaml(text.encode("utf-8", "surrogatepass"), source))
     if len(documents) > 1:
@@ -97,14 +92,7 @@ def configuration_in(data: Mapping[str, Any], source: str) -> dict[str, Any] | N
     """Kueue's Configuration in the ConfigMap of its controller manager, with the metadata of
     the ConfigMap; None: the object has none.
 
-    Raises InputError: a text under the key that is not YAML.
-
-    Parameters
-    ----------
-    data : mapping
-        A parsed manifest.
-    source : str
-        Its file, for errors.
+    `data`: a parsed manifest. `source`: its file, for errors. Raises InputError: a text under the key that is not YAML.
     """
     if (data.get("apiVersion"), data.get("kind")) != ("v1", "ConfigMap"):
         return None

@@ -35,12 +35,8 @@ def read_objects(
 ) -> ClusterObjects:
     """Make typed objects of parsed manifests; an InputError names file, document and field.
 
-    Parameters
-    ----------
-    keep_patterns : bool
-        As in `workbench.objects.hypernode.read_hypernode`.
-    error_of : callable
-        Chooses the error to raise for a document that cannot be read, such as `Reviewer.error`.
+    `keep_patterns`: as in `workbench.objects.hypernode.read_hypernode`. `error_of`: chooses the error to raise for a
+    document that cannot be read, such as `Reviewer.error`.
     """
     cluster = ClusterObjects(keep_patterns=keep_patterns)
     for document in manifests.documents:

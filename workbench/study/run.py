@@ -36,10 +36,7 @@ def run_study(
 ) -> pandas.DataFrame:
     """Do the missing runs of a study, write all results into one file, and return them.
 
-    Parameters
-    ----------
-    address, workers, progress
-        As in `Study.run`, with its errors.
+    `address`, `workers`, `progress`: as in `Study.run`, with its errors.
     """
     check_connection(address, workers)
     with optional("study"):

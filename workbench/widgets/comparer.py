@@ -207,10 +207,8 @@ class PlacementComparer(Panel):
     def take_jobs(self, text: str) -> tuple[int, str]:
         """Replace the job text; its jobs are placed together with those that were passed as values.
 
-        Returns
-        -------
-        (int, str)
-            Line and message of the first error, in which case the previous jobs are kept; (0, "") without an error.
+        Returns: line and message of the first error, in which case the previous jobs are kept; (0, "") without an
+        error.
         """
         self._text = text
         try:

@@ -37,16 +37,8 @@ class FinishedComparison:
     """A comparison that ran to its end, and the answers to what its page asks about it.
 
     `reports`: reports on pending jobs, by row and job, as far as they are made; None: the policy failed on a changed
-    cluster.
-
-    Parameters
-    ----------
-    number : int
-        Number of the result, which the page knows.
-    ran : sequence of (str, mapping)
-        Name and parameters of the policy of each row.
-    plan : DrawingPlan
-        Layout of the pictures.
+    cluster. `number`: number of the result, which the page knows. `ran`: name and parameters of the policy of each row.
+    `plan`: layout of the pictures.
     """
 
     def __init__(

@@ -35,18 +35,12 @@ _EXPECTED = (
 def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work from a file or a DataFrame.
 
-    Raises InputError: not such a file, a value that is none of its column or field, two jobs of one name, no job at
-    all; the place is named.
-
-    Parameters
-    ----------
-    path : path or pandas.DataFrame
-        A table with the columns of a format that has columns, or a file: the workbench's own table
-        (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme cluster, the task table of
-        PAI, what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's scalability run, or a test
-        of Knavigator; also compressed by gzip. The content decides.
-    content : bytes, optional
-        Content of the file if it has been read, because a pipe gives it only once; None: it is read.
+    `path`: a table with the columns of a format that has columns, or a file: the workbench's own table
+    (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme cluster, the task table of PAI,
+    what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's scalability run, or a test of
+    Knavigator; also compressed by gzip. The content decides. `content`: content of the file if it has been read,
+    because a pipe gives it only once; None: it is read. Raises InputError: not such a file, a value that is none of its
+    column or field, two jobs of one name, no job at all; the place is named.
 
     Examples
     --------

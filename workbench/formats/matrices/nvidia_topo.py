@@ -71,14 +71,8 @@ _COPIES = frozenset("rw")
 class TopoTable:
     """A table of link types in a printout.
 
-    Attributes
-    ----------
-    header : int
-        Index of the header's line.
-    columns : tuple of str
-        Names of its columns up to the affinities.
-    p2p : bool
-        Whether the cells are those of ``nvidia-smi topo -p2p`` (``OK``, ``GNS``, …).
+    `header`: index of the header's line. `columns` (tuple of str): names of its columns up to the affinities. `p2p`:
+    whether the cells are those of ``nvidia-smi topo -p2p`` (``OK``, ``GNS``, …).
     """
 
     header: int

@@ -75,14 +75,8 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
 
     An InputError names the line; a `block` that the text does not have raises UnknownNameError.
 
-    Parameters
-    ----------
-    text, source : str
-        The printout, and the name of the file in errors.
-    speeds : LinkSpeeds
-        Table that gives the bandwidth of each link type.
-    block : str, optional
-        As for `workbench.formats.matrix.load_matrix`.
+    `text`, `source`: the printout, and the name of the file in errors. `speeds`: table that gives the bandwidth of each
+    link type. `block`: as for `workbench.formats.matrix.load_matrix`.
     """
     _check_lines(text, source)
     if is_nccl_tests(text):
