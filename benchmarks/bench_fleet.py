@@ -19,7 +19,7 @@ import numpy as np
 from measure import row
 
 import workbench as wb
-from workbench.formats.job_logs.draw_table import day_of_jobs
+from workbench.formats.job_logs.table import day_of_jobs
 from workbench.model.gang import Gang
 from workbench.model.placement import Placement
 from workbench.model.scenario import Scenario

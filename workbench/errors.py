@@ -126,14 +126,8 @@ class InputError(WorkbenchError, ValueError):
 class UnknownNameError(WorkbenchError, KeyError):
     """A name that does not exist in a registry, table or list; the message suggests similar names.
 
-    Parameters
-    ----------
-    kind : str
-        Kind of name that was looked up: ``policy``, ``parameter of volcano-1.13``, ``preset``.
-    name : str
-        The name given.
-    known : iterable of str
-        The names that exist.
+    `kind`: kind of name that was looked up: ``policy``, ``parameter of volcano-1.13``, ``preset``. `name`: the name
+    given. `known`: the names that exist.
 
     Examples
     --------
@@ -245,13 +239,9 @@ class ClusterError(WorkbenchError, RuntimeError):
 class StoreError(ClusterError):
     """A store of Kubernetes objects, the API server or the embedded one, refused to read or to write an object.
 
-    Parameters
-    ----------
-    reason : {"AlreadyExists", "NotFound", "Conflict", "Invalid", "Denied", "Expired"}
-        As the API server names it: the object exists; does not exist; was changed by somebody else; has a wrong form;
-        is refused by an admission webhook; or the version to watch from is no longer kept.
-    message : str
-        The refusal, in the words of the API server.
+    `reason` ({"AlreadyExists", "NotFound", "Conflict", "Invalid", "Denied", "Expired"}): as the API server names it:
+    the object exists; does not exist; was changed by somebody else; has a wrong form; is refused by an admission
+    webhook; or the version to watch from is no longer kept. `message`: the refusal, in the words of the API server.
 
     Examples
     --------

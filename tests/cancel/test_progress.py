@@ -1,7 +1,9 @@
-"""Tests of `reported`: who hears of the steps of a long call."""
+"""Tests of what long work tells: the steps of a call (`reported`), and the logger `workbench`."""
 
 from __future__ import annotations
 
+import logging
+import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -9,6 +11,9 @@ import pytest
 
 import workbench as wb
 from workbench.cancel import reported
+from workbench.cancel.progress import LOG
+from workbench.control.kinds import Ref
+from workbench.live.kubernetes.loop import Loop
 
 
 @pytest.fixture
@@ -74,3 +79,24 @@ def test_every_long_call_takes_it(tqdm):
     assert tqdm == [(1, 1, "mine"), "closed"]
     wb.regret([[0, 1], [1, 0]], ["gpu-lowest-index"], sizes=[1], progress=True)
     assert tqdm[-2:] == [(1, 1, ""), "closed"]
+
+
+def test_nothing_is_printed_until_somebody_configures_logging() -> None:
+    code = "from workbench.cancel.progress import LOG\nLOG.warning('a')\nprint(LOG.name)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("workbench\n", "")
+
+
+def test_lines_of_controllers_have_their_level(caplog: pytest.LogCaptureFixture) -> None:
+    assert LOG is logging.getLogger("workbench")
+    caplog.set_level("INFO", "workbench")
+    told = []
+    loop = Loop(SimpleNamespace(), told.append)
+    loop.log.say(1.0, Ref("Pod", "default", "a"), "Scheduled", "on node0")
+    loop.log.say(2.0, Ref("Pod", "default", "b"), "Retry", "no answer", warning=True)
+    loop._report()
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("INFO", "Scheduled Pod default/a: on node0"),
+        ("WARNING", "Retry Pod default/b: no answer"),
+    ]
+    assert len(told) == 2

@@ -1,14 +1,23 @@
-"""`reported`: the progress of long calls, as a bar or to a function of the caller."""
+"""What long work tells: `reported` shows its progress, as a bar or to a function; `LOG` is the logger ``workbench``.
+
+Live clusters, the operator and studies report to the logger. It is silent until somebody configures logging, such as
+``logging.basicConfig(level=logging.INFO)``. The command line has lines of its own (`workbench.cli.output`).
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["Progress", "ProgressOption", "reported"]
+__all__ = ["LOG", "Progress", "ProgressOption", "reported"]
+
+LOG = logging.getLogger("workbench")
+# Otherwise Python itself prints warnings that nobody asked for.
+LOG.addHandler(logging.NullHandler())
 
 #: (steps done, steps in all, name of the step).
 Progress = Callable[[int, int, str], None]
@@ -23,10 +32,7 @@ def reported(progress: ProgressOption) -> Iterator[Progress | None]:
     `progress`, if True: a bar of tqdm where it is installed, else of rich; both show themselves in a notebook, too. A
     function is handed on as it is.
 
-    Yields
-    ------
-    callable or None
-        To be called with each step; None: nobody wants to know.
+    Yields: to be called with each step; None: nobody wants to know.
     """
     if progress is not True:
         yield progress or None

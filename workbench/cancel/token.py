@@ -87,12 +87,8 @@ def check() -> None:
 def reached(stage: str, done: int = 0, total: int = 0) -> None:
     """Say how far the work in this context is, then `check`; without a token nothing happens.
 
-    Parameters
-    ----------
-    stage : str
-        What the work does now, such as ``reading``.
-    done, total : int
-        How much of the stage is done, and of how much; 0: unknown.
+    `stage`: what the work does now, such as ``reading``. `done`, `total`: how much of the stage is done, and of how
+    much; 0: unknown.
     """
     token = _current.get()
     if token is not None:

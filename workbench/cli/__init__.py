@@ -29,17 +29,8 @@ BAD_INPUT, NO_CLUSTER, INTERRUPTED = 2, 3, 130
 def main(argv: Sequence[str] | None = None, *, called: str = "") -> int:
     """Run the command line.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process by default.
-    called : str
-        Name of the program in its help, where it stands for the first argument: ``kubectl topology`` is ``live``.
-
-    Returns
-    -------
-    int
-        Exit status.
+    `argv`: arguments without the program's name; those of the process by default. `called`: name of the program in its
+    help, where it stands for the first argument: ``kubectl topology`` is ``live``. Returns: exit status.
     """
     if argv is None:
         # Imports make many objects and no garbage: by Python's own threshold a tenth of a short command is collection,

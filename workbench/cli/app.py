@@ -33,7 +33,7 @@ _COMMANDS = {
         "place": ("workbench.cli.place:place", "Place the jobs of the input by one policy"),
         "compare": ("workbench.cli.compare:compare", "Place the jobs by several policies"),
         "fix": ("workbench.cli.fix:fix", "Say why a job is pending, and what would help"),
-        "policies": ("workbench.cli.policies:policies", "List the policies and their parameters"),
+        "policies": ("workbench.cli.installed:policies", "List the policies and their parameters"),
     },
     "Topology and GPUs": {
         "topology": ("workbench.cli.topology:topology_app", "Show, check, convert or make a topology"),
@@ -56,7 +56,7 @@ _COMMANDS = {
         "schema": ("workbench.cli.validate:schema", "Write the JSON Schema of a kind"),
     },
     "This program": {
-        "version": ("workbench.cli.version:version", "Print the versions that a bug report needs"),
+        "version": ("workbench.cli.installed:version", "Print the versions that a bug report needs"),
     },
 }
 
@@ -67,12 +67,7 @@ class _Sections(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section of the help for each section of commands.
 
-        Parameters
-        ----------
-        ctx : Context
-            Of click, as typer brings it.
-        formatter : HelpFormatter
-            Where the lines are written.
+        `ctx`: of click, as typer brings it. `formatter`: where the lines are written.
         """
         formatter.write("\nCommands:\n")
         for title, names in _COMMANDS.items():
@@ -106,11 +101,8 @@ def command(name: str = "") -> Any:
 
     Cached, because reading all signatures takes longer than most commands run.
 
-    Parameters
-    ----------
-    name : str
-        Command below the root that is called: the tree holds this command alone, so that no other is imported. A name
-        that is no command, such as an empty one, gives the whole tree.
+    `name`: command below the root that is called: the tree holds this command alone, so that no other is imported. A
+    name that is no command, such as an empty one, gives the whole tree.
     """
     app = typer.Typer(
         name="workbench",

@@ -328,14 +328,8 @@ def tell_reading(scenario: Scenario, *, strict: bool = False) -> None:
 def tell_findings(findings: Iterable[Notice], refused: Container[str] = (), *, strict: bool = False) -> None:
     """Write to stderr for what a cluster would refuse objects, one line for each violation.
 
-    Parameters
-    ----------
-    findings : iterable of Notice
-        Of `workbench.formats.review.Review.findings`.
-    refused : container of str
-        Objects that are not used for it; the others are used, with a warning.
-    strict : bool
-        Use none of them: leave with exit status 1 if there is a finding.
+    `findings`: of `workbench.formats.review.Review.findings`. `refused`: objects that are not used for it; the others
+    are used, with a warning. `strict`: use none of them: leave with exit status 1 if there is a finding.
     """
     findings = list(findings)
     for finding in findings[:_MOST_FINDINGS]:
@@ -352,12 +346,7 @@ def reviewed(
 ) -> tuple[Reviewer, tuple[Notice, ...]]:
     """Ask a cluster's admission about each object as written; with `strict` a finding ends the command.
 
-    Parameters
-    ----------
-    stdin : bytes or str, optional
-        Content of the file ``stdin``.
-    strict : bool
-        Leave with exit status 1 if there is a finding.
+    `stdin`: content of the file ``stdin``. `strict`: leave with exit status 1 if there is a finding.
     """
     from workbench.formats.review import Reviewer
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import given_paths, load_scenario, tell_gaps
-from workbench.cli.completion import format_names
-from workbench.cli.option_values import name_from, one_of
+from workbench.cli.option_values import format_names, name_from, one_of
 from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out, Paths, TableOutput
 from workbench.cli.output import check_out, emit, emit_data, print_tables, tell
 from workbench.errors import InputError

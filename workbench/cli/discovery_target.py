@@ -44,12 +44,7 @@ class Target:
     ) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
         """The objects with the HyperNodes of the cluster instead of those of the files, and its Nodes if asked for.
 
-        Parameters
-        ----------
-        manifests : mapping of str to mapping
-            Manifests of the HyperNodes in the files, by name.
-        nodes : bool
-            Ask for the Nodes, too.
+        `manifests`: manifests of the HyperNodes in the files, by name. `nodes`: ask for the Nodes, too.
         """
         if not self.apply:
             return objects, manifests
@@ -111,12 +106,8 @@ def source_of(config: Path | None, name: str) -> DiscoverySource | None:
 def setting_of(read: Callable[..., T], key: str, source: DiscoverySource | None, config: Path | None) -> T:
     """Read the setting `key` of a discovery source by the function `read`, with the file's name added to errors.
 
-    Parameters
-    ----------
-    read : callable
-        Given an empty mapping where there is no configuration, so that it returns its default.
-    config : Path, optional
-        The file of the configuration, for errors.
+    `read`: given an empty mapping where there is no configuration, so that it returns its default. `config`: the file
+    of the configuration, for errors.
     """
     try:
         return read(source.config if source is not None else {}, key, "config")

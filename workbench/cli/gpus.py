@@ -109,12 +109,7 @@ class GpuLimits:
     def sets(self, matrix: BandwidthMatrix, source: str, k: int) -> dict[str, Any]:
         """The arguments of `best_gpus` that limit the sets, from options or from the links of the matrix.
 
-        Parameters
-        ----------
-        source : str
-            Name of the matrix in notes.
-        k : int
-            How many GPUs are chosen.
+        `source`: name of the matrix in notes. `k`: how many GPUs are chosen.
         """
         from workbench.formats.gpu_sets import read_gpu_sets
         from workbench.model.allowed_sets import modules_of_links

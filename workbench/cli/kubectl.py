@@ -26,10 +26,7 @@ def main() -> int:
 def complete() -> int:
     """Print what could stand in the place of the last argument, a line each, as kubectl asks its plugins.
 
-    Returns
-    -------
-    int
-        Exit status.
+    Returns: exit status.
     """
     words = ["workbench", "live", *sys.argv[1:]]
     os.environ["_WORKBENCH_COMPLETE"] = "complete_bash"

@@ -1,14 +1,16 @@
-"""Command-line options for numbers, for one of a few words, and `grouped`: options of a command as dataclasses.
+"""Command-line options for numbers and for one of a few words, their completion, and `grouped`: options as dataclasses.
 
 Errors name the option, the value and what is allowed. A group declares its options once, with their defaults and help
 texts, and checks what they may not be together; commands with the same options share the group.
+
+Typer asks what completes a word only where completion is installed and somebody presses Tab. An error is no offer.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
@@ -21,7 +23,18 @@ from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.model.number_text import whole_number
 
-__all__ = ["OptionError", "grouped", "name_from", "one_of", "seconds", "whole"]
+__all__ = [
+    "OptionError",
+    "context_names",
+    "format_names",
+    "grouped",
+    "name_from",
+    "one_of",
+    "policy_names",
+    "preset_names",
+    "seconds",
+    "whole",
+]
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -43,14 +56,8 @@ class OptionError(WorkbenchError):
 def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, help: str) -> Any:
     """Make a typer option that takes a whole number.
 
-    Parameters
-    ----------
-    *names : str
-        Names of the option; the first one is used in errors.
-    least, most : int
-        Smallest and largest number allowed; without `most` there is no largest.
-    metavar, help : str
-        As for `typer.Option`.
+    `names`: names of the option; the first one is used in errors. `least`, `most`: smallest and largest number allowed;
+    without `most` there is no largest. `metavar`, `help`: as for `typer.Option`.
     """
 
     def parse(text: str | int) -> int:
@@ -67,12 +74,7 @@ def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, he
 def seconds(*names: str, least: float, most: float, help: str) -> Any:
     """Make a typer option that takes a number of seconds, with or without decimals.
 
-    Parameters
-    ----------
-    *names, help : str
-        As for `whole`.
-    least, most : float
-        Shortest and longest time allowed.
+    `names`, `help`: as for `whole`. `least`, `most`: shortest and longest time allowed.
     """
 
     def parse(text: str | float) -> float:
@@ -178,3 +180,43 @@ def _options(group: Any) -> list[inspect.Parameter]:
         keyword = inspect.Parameter.KEYWORD_ONLY
         found.append(inspect.Parameter(field.name, keyword, default=default, annotation=hints[field.name]))
     return found
+
+
+def _beginning(names: Iterable[str], typed: str) -> list[str]:
+    return [name for name in names if name.startswith(typed)]
+
+
+def policy_names(incomplete: str) -> list[str]:
+    """Policies for ``NODE[+GPU]``, or for the last of a list with commas; `incomplete` is what has been typed."""
+    from workbench.policies import list_policies
+
+    done, comma, last = incomplete.rpartition(",")
+    node, plus, gpu = last.partition("+")
+    infos = list_policies()
+    wanted, typed = ({"gpu"}, gpu) if plus else ({"node", "whole"}, last)
+    before = f"{done}{comma}{node}{plus}" if plus else f"{done}{comma}"
+    return [before + name for name in _beginning((one.name for one in infos if one.kind in wanted), typed)]
+
+
+def preset_names(incomplete: str) -> list[str]:
+    """Kinds of generated clusters that begin with `incomplete`."""
+    from workbench.topology.presets import PRESETS
+
+    return _beginning(PRESETS, incomplete)
+
+
+def format_names(incomplete: str) -> list[str]:
+    """Formats of topologies that begin with `incomplete`."""
+    from workbench.formats.fabric.registry import FORMATS
+
+    return _beginning((one.name for one in FORMATS), incomplete)
+
+
+def context_names(incomplete: str) -> list[str]:
+    """Contexts of the kubeconfig that begin with `incomplete`; none where it cannot be read."""
+    from workbench.live import contexts
+
+    try:
+        return _beginning(contexts()[0], incomplete)
+    except WorkbenchError:
+        return []

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.completion import context_names, format_names, policy_names
-from workbench.cli.option_values import OptionError, seconds, whole
+from workbench.cli.option_values import OptionError, context_names, format_names, policy_names, seconds, whole
 from workbench.cli.output import tell
 from workbench.errors import UnknownNameError
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -145,14 +145,8 @@ def emit(text: str, out: Path | None = None, *, private: bool = False) -> None:
 
     They are escaped in files too, because a file may later be shown in a terminal. Either ends in a line break.
 
-    Raises InputError: the file cannot be written.
-
-    Parameters
-    ----------
-    out : Path, optional
-        The file; None: stdout.
-    private : bool
-        Whether a file that is made is readable by its owner only.
+    `out`: the file; None: stdout. `private`: whether a file that is made is readable by its owner only. Raises
+    InputError: the file cannot be written.
     """
     text = without_controls(text if text.endswith("\n") else text + "\n")
     if out is None:
@@ -248,13 +242,7 @@ def to_yaml(value: Any) -> str:
 def emit_data(value: Any, form: str, out: Path | None = None) -> None:
     """Write a result as JSON or YAML, as `emit` writes a text.
 
-    Parameters
-    ----------
-    value : Any
-        What `to_json` takes.
-    form : {"json", "yaml"}
-    out : Path, optional
-        The file; None: stdout.
+    `value`: what `to_json` takes. `form`: {"json", "yaml"}. `out`: the file; None: stdout.
     """
     emit(to_json(value) if form == "json" else to_yaml(value), out)
 
@@ -264,13 +252,7 @@ def emit_objects(
 ) -> None:
     """Write Kubernetes objects as YAML documents or as one JSON List.
 
-    Parameters
-    ----------
-    form : {"json", "yaml"}
-    out : Path, optional
-        The file; None: stdout.
-    private : bool
-        As of `emit`.
+    `form`: {"json", "yaml"}. `out`: the file; None: stdout. `private`: as of `emit`.
     """
     from workbench.formats.write_manifests import to_yaml as manifests_to_yaml
 

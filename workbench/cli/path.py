@@ -46,13 +46,8 @@ def path(
 def show_path(topology: Topology, node: str, other: str, *, form: str, out: Out = None) -> None:
     """Print the way between two nodes.
 
-    Parameters
-    ----------
-    node, other : str
-        Names of nodes; UnknownNameError for others.
-    form : {"table", "json", "yaml"}
-    out : path, optional
-        File to write to; None: standard output.
+    `node`, `other`: names of nodes; UnknownNameError for others. `form`: {"table", "json", "yaml"}. `out`: file to
+    write to; None: standard output.
     """
     from workbench.formats.fabric.graphml import route_between
 

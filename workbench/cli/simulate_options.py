@@ -127,12 +127,8 @@ class FaultOptions:
     ) -> tuple[Breakdown, ...]:
         """The breakdowns until the end of the simulation; none without ``--faults``.
 
-        Parameters
-        ----------
-        until : float, optional
-            Value of ``--until``; None: twice the time that the jobs may take.
-        network : Network, optional
-            Its cables may break, too.
+        `until`: value of ``--until``; None: twice the time that the jobs may take. `network`: its cables may break,
+        too.
         """
         if self.faults is None:
             return ()

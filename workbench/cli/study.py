@@ -72,12 +72,8 @@ class ShownResults:
     def show(self, study: Study, results: Any, chosen: list[str]) -> None:
         """Print or write the results of a study, and how the policies differ.
 
-        Parameters
-        ----------
-        study, results
-            The study, and its runs as `Study.results` returns them.
-        chosen : list of str
-            Keys of the numbers that are compared; empty: those that usually count.
+        `study`, `results`: the study, and its runs as `Study.results` returns them. `chosen`: keys of the numbers that
+        are compared; empty: those that usually count.
         """
         from workbench.report.study_views import StudyView, draw_differences, study_page, study_tables
         from workbench.study.statistics import compare_in_pairs, outcome, outcomes_of

@@ -9,12 +9,11 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import key_values
-from workbench.cli.completion import preset_names
 from workbench.cli.convert import convert
 from workbench.cli.diff import diff
 from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
-from workbench.cli.option_values import one_of
+from workbench.cli.option_values import one_of, preset_names
 from workbench.cli.options import GenerateOutput, Out
 from workbench.cli.output import DATA, check_out, emit, emit_data, emit_objects, print_tables, tell
 from workbench.cli.path import path
@@ -103,7 +102,7 @@ def generate(
         if output is GenerateOutput.jobs:
             emit_objects([job.manifest() for job in jobs], "yaml", out)
         else:
-            from workbench.formats.job_logs.draw_table import day_of_jobs
+            from workbench.formats.job_logs.table import day_of_jobs
 
             emit(day_of_jobs([job.gang() for job in jobs], int(given.get("seed", 0))), out)
     else:

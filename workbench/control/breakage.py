@@ -28,10 +28,7 @@ def nodes_at(store: MemoryStore, topology: Topology, place: str) -> list[str]:
 
     A node comes first where both have the name; `UnknownNameError` if neither has.
 
-    Parameters
-    ----------
-    store, topology, place
-        The objects and the HyperNodes of the cluster; a name.
+    `store`, `topology`, `place`: the objects and the HyperNodes of the cluster; a name.
     """
     if store.get(Ref("Node", "", place)) is not None:
         return [place]
@@ -50,10 +47,8 @@ def lose_nodes(store: MemoryStore, names: Sequence[str]) -> None:
 def close_nodes(store: MemoryStore, log: EventLog, at: float, names: Sequence[str]) -> None:
     """Set the condition Ready of Nodes to False, and say so in one line.
 
-    Parameters
-    ----------
-    store, log, at, names
-        The objects and the log of the cluster; the present time, in seconds; names of the Nodes.
+    `store`, `log`, `at`, `names`: the objects and the log of the cluster; the present time, in seconds; names of the
+    Nodes.
     """
     for name in names:
         key = Ref("Node", "", name)
@@ -68,10 +63,8 @@ def close_nodes(store: MemoryStore, log: EventLog, at: float, names: Sequence[st
 def evict_from(store: MemoryStore, log: EventLog, at: float, names: Sequence[str]) -> None:
     """Delete the pods of Nodes that failed, as if evicted.
 
-    Parameters
-    ----------
-    store, log, at, names
-        The objects and the log of the cluster; the present time, in seconds; names of the Nodes.
+    `store`, `log`, `at`, `names`: the objects and the log of the cluster; the present time, in seconds; names of the
+    Nodes.
     """
     failed = set(names)
     for pod in list(store.list("Pod")):
@@ -88,12 +81,8 @@ def fail_gpu(store: MemoryStore, snapshot: ClusterSnapshot, node: str, gpu: int)
     A GPU of a Node with a Device is unhealthy there, and a Device is made for a Node with other GPUs than Ascend's. An
     NPU of Ascend is listed in the annotation ``huawei.com/KIND-Unhealthy``. The Node then offers one less.
 
-    Parameters
-    ----------
-    store, snapshot
-        The cluster as it is now.
-    node, gpu : str, int
-        Name of the Node; number of the GPU on its host, from 0. `InputError` if none is healthy of that number.
+    `store`, `snapshot`: the cluster as it is now. `node`, `gpu`: name of the Node; number of the GPU on its host, from
+    0. `InputError` if none is healthy of that number.
     """
     words = snapshot.gpu_total[snapshot.topology.node(node)]
     healthy = [bit for bit in range(64 * len(words)) if int(words[bit // 64]) >> (bit % 64) & 1]

@@ -285,11 +285,8 @@ class EmbeddedCluster(Working, Displayed):
     def refusals(self) -> dict[str, Refusal]:
         """What the scheduler said in its last session of each job that it did not place.
 
-        Returns
-        -------
-        dict of str to Refusal
-            By the ``namespace/name`` of the Job, or of the PodGroup of pods without one, as in the rows of `jobs`. All
-            Jobs of a HyperJob share one refusal. A job that was not admitted to its queue has none.
+        Returns: by the ``namespace/name`` of the Job, or of the PodGroup of pods without one, as in the rows of `jobs`.
+        All Jobs of a HyperJob share one refusal. A job that was not admitted to its queue has none.
         """
         names = jobs_of_groups(self.store)
         found: dict[str, Refusal] = {}
@@ -338,12 +335,9 @@ class EmbeddedCluster(Working, Displayed):
         Returns identities of the objects in their order. Raises InputError: a source cannot be read, or an object is
         refused; file and document are named.
 
-        Parameters
-        ----------
-        *sources : str, Path or mapping
-            Files and folders, YAML or JSON as text of more than one line, or parsed manifests. Objects that another
-            cluster stored (metadata.uid or resourceVersion), such as running pods, are taken over as they are; others
-            are created, or replace the object of their name.
+        `sources`: files and folders, YAML or JSON as text of more than one line, or parsed manifests. Objects that
+        another cluster stored (metadata.uid or resourceVersion), such as running pods, are taken over as they are;
+        others are created, or replace the object of their name.
         """
         return self.submit_documents(
             [document for number, source in enumerate(sources) for document in documents_of(source, number)]
@@ -377,12 +371,7 @@ class EmbeddedCluster(Working, Displayed):
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:
         """Delete an object and, in time, what it owns.
 
-        Raises StoreError: there is no such object.
-
-        Parameters
-        ----------
-        namespace : str
-            Ignored for a cluster-scoped kind, such as Node.
+        `namespace`: ignored for a cluster-scoped kind, such as Node. Raises StoreError: there is no such object.
         """
         key = Ref(kind, namespace, name)
         self.store.delete(key if self.store.get(key) is not None else Ref(kind, "", name))

@@ -51,14 +51,8 @@ class EventLog(Working):
     def say(self, at: float, key: Ref, reason: str, message: str, *, warning: bool = False, again: bool = True) -> None:
         """Add a line about an object to the log.
 
-        Parameters
-        ----------
-        at : float
-            Seconds since the start of the cluster.
-        key, reason, message, warning
-            As in `LogLine`.
-        again : bool
-            True: add the line even if the last line about this object has the same reason and message.
+        `at`: seconds since the start of the cluster. `key`, `reason`, `message`, `warning`: as in `LogLine`. `again`:
+        True: add the line even if the last line about this object has the same reason and message.
         """
         if not again and self._last.get(key) == (reason, message):
             return

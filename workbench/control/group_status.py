@@ -19,10 +19,8 @@ def group_status(status: Mapping[str, Any], min_member: int, pods: Iterable[Pod]
 
     Returns the fields ``phase``, ``running``, ``succeeded`` and ``failed``; None for a counter that is 0.
 
-    Parameters
-    ----------
-    status, min_member, pods
-        The status before, with the conditions of this session (`with_condition`); spec.minMember; the group's pods.
+    `status`, `min_member`, `pods`: the status before, with the conditions of this session (`with_condition`);
+    spec.minMember; the group's pods.
 
     Notes
     -----
@@ -60,12 +58,8 @@ def with_condition(status: Mapping[str, Any], scheduled: bool, message: str, now
 
     A condition that stays as it was keeps its lastTransitionTime.
 
-    Parameters
-    ----------
-    status, scheduled, message
-        The status before; whether the gang got its nodes; if not, why.
-    now : str
-        The present time, as Kubernetes writes it.
+    `status`, `scheduled`, `message`: the status before; whether the gang got its nodes; if not, why. `now`: the present
+    time, as Kubernetes writes it.
     """
     true, reason = (_SCHEDULED, "tasks in gang are ready to be scheduled") if scheduled else (_UNSCHEDULABLE, message)
     made: dict[str, Any] = {"type": true, "status": "True", "reason": "NotEnoughResources", "message": reason}

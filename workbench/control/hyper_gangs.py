@@ -62,12 +62,8 @@ class HyperGangs:
     ) -> dict[str, str]:
         """HyperNode that each running Job of a HyperJob holds alone, as `ClusterSnapshot.exclusive`.
 
-        Parameters
-        ----------
-        groups : mapping of str to PodGroup
-            All PodGroups by key.
-        running : iterable of RunningPod
-            Pods that hold resources; `RunningPod.gang` is the key of their PodGroup.
+        `groups`: all PodGroups by key. `running`: pods that hold resources; `RunningPod.gang` is the key of their
+        PodGroup.
         """
         if not self._hyper_jobs:
             return {}
@@ -83,14 +79,8 @@ class HyperGangs:
     ) -> tuple[list[Gang], list[tuple[Ref, str]]]:
         """Join the gangs of the Jobs of each HyperJob.
 
-        Parameters
-        ----------
-        gangs : iterable of Gang
-            Gangs that may start in this session.
-        groups : mapping of str to PodGroup
-            All PodGroups by key.
-        members : mapping of Ref to mapping of Ref
-            Existing pods of each PodGroup.
+        `gangs`: gangs that may start in this session. `groups`: all PodGroups by key. `members`: existing pods of each
+        PodGroup.
 
         Returns
         -------

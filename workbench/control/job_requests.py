@@ -70,12 +70,7 @@ class JobRequests(Working):
         Job whose last two pods finish together completes or restarts, whichever request comes first. A delayed action
         that is due comes first, then a retry.
 
-        Parameters
-        ----------
-        now : float
-            The time, in seconds.
-        acts : callable
-            Tells of each of some requests whether it does more than synchronise.
+        `now`: the time, in seconds. `acts`: tells of each of some requests whether it does more than synchronise.
         """
         delayed = self._delayed.get(key, {})
         due = next((one for one, at in delayed.items() if at <= now), None)
@@ -110,12 +105,7 @@ class JobRequests(Working):
     def delay(self, key: Ref, actions: Iterable[Delayed], now: float) -> None:
         """Replace the delayed actions of a Job; one that waited already keeps its time.
 
-        `key`, `now`: as in `take`.
-
-        Parameters
-        ----------
-        actions : iterable of Delayed
-            They are due their delay from now on.
+        `key`, `now`: as in `take`. `actions`: they are due their delay from now on.
         """
         waiting = self._delayed.get(key, {})
         self._delayed[key] = {one: waiting.get(one, now + one.delay) for one in actions}
@@ -123,14 +113,7 @@ class JobRequests(Working):
     def failed(self, key: Ref, request: JobRequest, now: float) -> bool:
         """Plan a retry of a request that failed; False if none is left.
 
-        Parameters
-        ----------
-        key : Ref
-            The Job.
-        request : JobRequest
-            The request as it was made.
-        now : float
-            Time of the failure, in seconds.
+        `key`: the Job. `request`: the request as it was made. `now`: time of the failure, in seconds.
         """
         return self._retries.again(key, request, now)
 

@@ -118,10 +118,8 @@ def api_version(kind: str) -> str:
 def api_path(kind: str, namespace: str = "", name: str = "") -> str:
     """Path of a kind, or of one object of it, on an API server.
 
-    Parameters
-    ----------
-    kind, namespace, name
-        As in `Ref`; without a namespace: objects of all namespaces, or a cluster-scoped kind; without a name: the list.
+    `kind`, `namespace`, `name`: as in `Ref`; without a namespace: objects of all namespaces, or a cluster-scoped kind;
+    without a name: the list.
 
     Examples
     --------

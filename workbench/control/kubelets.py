@@ -27,14 +27,8 @@ EXIT_CODE = "topology-workbench/exit-code"
 class Behaviour:
     """How long pods take to start and run, and how they end, unless their annotations say otherwise.
 
-    Attributes
-    ----------
-    start_seconds : float
-        From binding to Running.
-    run_seconds : float, optional
-        From Running to the end; None: pods run until they are deleted.
-    exit_code : int
-        Exit code at the end; 0: the pod succeeds.
+    `start_seconds`: from binding to Running. `run_seconds`: from Running to the end; None: pods run until they are
+    deleted. `exit_code`: exit code at the end; 0: the pod succeeds.
     """
 
     start_seconds: float = 0.0
@@ -72,14 +66,9 @@ def _seconds(pod: Object, name: str) -> float:
 class Kubelets(Reconciler):
     """The kubelets of all nodes.
 
-    Parameters
-    ----------
-    store, clock, log
-        As for `workbench.control.reconciler.Reconciler`.
-    behaviour : Behaviour
-        Start, run time and exit code of pods without annotations about them.
-    ends : mapping of Ref to float, optional
-        Times (seconds since the start of the cluster) at which pods start or end, from a saved cluster.
+    `store`, `clock`, `log`: as for `workbench.control.reconciler.Reconciler`. `behaviour`: start, run time and exit
+    code of pods without annotations about them. `ends`: times (seconds since the start of the cluster) at which pods
+    start or end, from a saved cluster.
     """
 
     kinds = frozenset({"Pod"})

@@ -99,12 +99,8 @@ class LifeTimeline(Displayed):
 def job_view(store: Store, rows: Sequence[JobRow], pods: Sequence[PodRow], log: Sequence[LogLine], key: Ref) -> JobView:
     """Collect what a cluster knows of one Job, or of one PodGroup without a Job.
 
-    Parameters
-    ----------
-    store, rows, pods, log
-        All objects, Jobs, pods and log lines of the cluster.
-    key : Ref
-        Namespace and name of the Job or the PodGroup; the kind is not looked at. `UnknownNameError` if there is none.
+    `store`, `rows`, `pods`, `log`: all objects, Jobs, pods and log lines of the cluster. `key`: namespace and name of
+    the Job or the PodGroup; the kind is not looked at. `UnknownNameError` if there is none.
     """
     here = [row for row in rows if row.namespace == key.namespace]
     row = next((one for one in here if one.name == key.name), None)
@@ -132,12 +128,8 @@ def _group_name(store: Store, row: JobRow) -> str:
 def pod_view(store: Store, pods: Sequence[PodRow], log: Sequence[LogLine], key: Ref) -> PodView:
     """Collect what a cluster knows of one pod.
 
-    Parameters
-    ----------
-    store, pods, log
-        All objects, pods and log lines of the cluster.
-    key : Ref
-        Identity of the pod; `UnknownNameError` if there is none of that name.
+    `store`, `pods`, `log`: all objects, pods and log lines of the cluster. `key`: identity of the pod;
+    `UnknownNameError` if there is none of that name.
     """
     here = [row for row in pods if row.namespace == key.namespace]
     row = next((one for one in here if one.name == key.name), None)
@@ -177,12 +169,8 @@ def _lines(data: Object) -> list[str]:
 def timeline_of(log: Sequence[LogLine], groups: Mapping[Ref, Ref], now: float) -> LifeTimeline:
     """The lives of the Jobs that a log tells of.
 
-    Parameters
-    ----------
-    groups : mapping of Ref to Ref
-        The Job to which a PodGroup or a pod belongs, for those that exist.
-    now : float
-        The present time, at which the last phase of each Job ends.
+    `groups`: the Job to which a PodGroup or a pod belongs, for those that exist. `now`: the present time, at which the
+    last phase of each Job ends.
     """
     starts: dict[Ref, list[tuple[str, float]]] = {}
     marks: dict[Ref, dict[Mark, None]] = {}

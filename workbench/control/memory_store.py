@@ -35,13 +35,9 @@ def _as_submitted(store: MemoryStore, before: Object | None, after: Object) -> O
 class MemoryStore(ObjectTable):
     """Objects in memory, as `workbench.control.store.Store` describes them.
 
-    Parameters
-    ----------
-    clock : Clock
-        Gives the times of creation and deletion.
-    admit : callable, optional
-        Called with the store, the object before (None: it is new) and after every write of more than status; returns
-        the object to store, or raises `StoreError`. None: everything is stored as submitted.
+    `clock`: gives the times of creation and deletion. `admit`: called with the store, the object before (None: it is
+    new) and after every write of more than status; returns the object to store, or raises `StoreError`. None:
+    everything is stored as submitted.
     """
 
     def __init__(self, clock: Clock, admit: Admit = _as_submitted) -> None:
@@ -109,12 +105,7 @@ class MemoryStore(ObjectTable):
     def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it.
 
-        Parameters
-        ----------
-        node : str
-            Name of its node.
-        annotations : mapping of str to str
-            Added to those that the pod has.
+        `node`: name of its node. `annotations`: added to those that the pod has.
         """
         before = self._known(key)
         has = before["spec"].get("nodeName")

@@ -26,19 +26,11 @@ _ENDS = ("Complete", "Completed", "Succeeded", "Failed", "Finished")
 def owner_rows(store: ReadStore, topology: Topology, pods_of: _PodsOf) -> list[JobRow]:
     """One row for each top owner, each PodGroup of scheduling.k8s.io, and each Workload of Kueue beside these.
 
-    Parameters
-    ----------
-    topology : Topology
-        As for `workbench.control.views.job_rows`.
-    pods_of : callable
-        Gives the keys of the pods of an object by its ``namespace/name``.
-
-    Returns
-    -------
-    list of JobRow
-        Sorted by namespace, name and kind. The phase is the condition that ended the job, or Suspended, Running or
-        Pending; of a Workload Admitted or Pending. `JobRow.waits_for` is what Kueue says of the job's Workload, else
-        what the PodGroup or a pod says. What an object of the store makes, such as a Job of a JobSet, has no row.
+    `topology`: as for `workbench.control.views.job_rows`. `pods_of`: gives the keys of the pods of an object by its
+    ``namespace/name``. Returns: sorted by namespace, name and kind. The phase is the condition that ended the job, or
+    Suspended, Running or Pending; of a Workload Admitted or Pending. `JobRow.waits_for` is what Kueue says of the job's
+    Workload, else what the PodGroup or a pod says. What an object of the store makes, such as a Job of a JobSet, has no
+    row.
     """
     said = dict(_said_by_kueue(store))
     rows, grouped = [], set()

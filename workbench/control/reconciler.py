@@ -54,10 +54,7 @@ class Reconciler(Working, ABC):
     def reconcile(self, key: Hashable) -> float | None:
         """Do the work that one key needs, such as bringing an object in line with its spec.
 
-        Returns
-        -------
-        float or None
-            Time of the clock at which the key needs work again; None: only after a further change of the store.
+        Returns: time of the clock at which the key needs work again; None: only after a further change of the store.
         """
 
 

@@ -40,15 +40,8 @@ class Retries(Working):
     def again(self, key: Ref, request: JobRequest, now: float) -> bool:
         """Plan the next retry of a request that failed.
 
-        Parameters
-        ----------
-        key, request, now
-            The Job; the request as it was made; time of the failure, in seconds.
-
-        Returns
-        -------
-        bool
-            False if no retry is left; the request is forgotten then.
+        `key`, `request`, `now`: the Job; the request as it was made; time of the failure, in seconds. Returns: False if
+        no retry is left; the request is forgotten then.
         """
         times = self._retries.pop((key, request), _Retry(0, now)).times
         if times == MOST_RETRIES:

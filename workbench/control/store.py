@@ -118,12 +118,7 @@ class Store(ReadStore, Protocol):
     def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it; ``Conflict`` if it has a node already.
 
-        Parameters
-        ----------
-        node : str
-            Name of its node.
-        annotations : mapping of str to str
-            Added to those that the pod has.
+        `node`: name of its node. `annotations`: added to those that the pod has.
         """
 
     def bind_all(self, bindings: Sequence[Binding]) -> Sequence[ClusterError | None]:

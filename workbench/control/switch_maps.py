@@ -47,12 +47,8 @@ class SwitchMaps:
     def publish(store: Store, snapshot: ClusterSnapshot, owners: Mapping[str, str]) -> None:
         """Write the states of the switches to tor-share-cm if they changed.
 
-        Parameters
-        ----------
-        snapshot : ClusterSnapshot
-            The cluster at the end of a session.
-        owners : mapping of str to str
-            Name of the Job of each PodGroup that has one, by the PodGroup's key.
+        `snapshot`: the cluster at the end of a session. `owners`: name of the Job of each PodGroup that has one, by the
+        PodGroup's key.
         """
         if snapshot.ledger().switches is None:
             return

@@ -131,14 +131,8 @@ def job_rows(store: ReadStore, topology: Topology) -> list[JobRow]:
 def row_of(metadata: Object, kind: str, phase: str, pods: Sequence[Object], topology: Topology, reason: str) -> JobRow:
     """The row of a job.
 
-    Parameters
-    ----------
-    metadata : mapping
-        Metadata of the job's object.
-    pods : sequence of mapping
-        The job's pods.
-    reason : str
-        Why it waits, if one of its pods has no node or there is none yet.
+    `metadata`: metadata of the job's object. `pods`: the job's pods. `reason`: why it waits, if one of its pods has no
+    node or there is none yet.
     """
     counts = Counter(phase_of(pod) for pod in pods)
     names = {pod["spec"].get("nodeName") or "" for pod in pods}

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from workbench.cancel import check
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 
 __all__ = ["beside_each_other"]
 

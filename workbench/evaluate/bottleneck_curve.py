@@ -45,14 +45,8 @@ def bottleneck_curve(
 ) -> BottleneckCurve:
     """Choose the best set of k GPUs of a machine for every k, up to the number of free GPUs.
 
-    Raises InputError: a free GPU that the machine does not have, or no free GPU.
-
-    Parameters
-    ----------
-    free : iterable of int, optional
-        GPUs that may be used; None: all.
-    symmetric : {"min", "max", "mean"}
-        How the two directions of a pair become one weight.
+    `free`: GPUs that may be used; None: all. `symmetric` ({"min", "max", "mean"}): how the two directions of a pair
+    become one weight. Raises InputError: a free GPU that the machine does not have, or no free GPU.
 
     Examples
     --------

@@ -28,12 +28,8 @@ _CHUNK = 512
 class Closeness:
     """The tiers that pairs of a few nodes of a topology share.
 
-    `tiers`: the topology's tiers, closest first, then the virtual top's.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (m,), int32
-        Distinct node indices; the methods refer to nodes by their position in this array.
+    `tiers`: the topology's tiers, closest first, then the virtual top's. `nodes` (ndarray of shape (m,), int32):
+    distinct node indices; the methods refer to nodes by their position in this array.
     """
 
     def __init__(self, topology: Topology, nodes: Ints) -> None:

@@ -49,12 +49,8 @@ __all__ = ["Comparison", "ComparisonRow", "RowError", "compare"]
 class RowError:
     """The error of a policy that raised an exception; the other policies of the comparison are not affected.
 
-    Attributes
-    ----------
-    message : str
-        Class and text of the exception, one line.
-    traceback : str
-        As Python prints it, for the author of the policy.
+    `message`: class and text of the exception, one line. `traceback`: as Python prints it, for the author of the
+    policy.
     """
 
     message: str
@@ -111,10 +107,7 @@ class ComparisonRow(Value):
 class Comparison(Value, Displayed, Plotted, Mapping[str, ComparisonRow]):
     """The results of several policies for the same gangs on the same snapshot, by the name of the policy.
 
-    Attributes
-    ----------
-    rows : tuple of ComparisonRow
-        One result per policy, in input order.
+    `rows` (tuple of ComparisonRow): one result per policy, in input order.
 
     Examples
     --------
@@ -180,9 +173,7 @@ class Comparison(Value, Displayed, Plotted, Mapping[str, ComparisonRow]):
     def to_dataframe(self, per: Literal["job", "run"] = "job") -> pandas.DataFrame:
         """The comparison as a table with one row per policy and job, or one row per policy, in input order.
 
-        Parameters
-        ----------
-        per : {"job", "run"}
+        `per`: {"job", "run"}.
 
         Returns
         -------
@@ -228,6 +219,8 @@ def compare(
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
+    Returns: a policy that raises while it schedules becomes a row with an error; Ctrl-C and cancelling are not caught.
+
     Parameters
     ----------
     gangs : sequence of Gang, or Scenario
@@ -252,11 +245,6 @@ def compare(
         Policies that run at a time, each in a process of its own; the result is the same for any number.
     advised : collection of str, optional
         ``namespace/name`` of the jobs for which changes that would help are tried; None: all.
-
-    Returns
-    -------
-    Comparison
-        A policy that raises while it schedules becomes a row with an error; Ctrl-C and cancelling are not caught.
 
     Raises
     ------

@@ -54,14 +54,9 @@ class Move:
 class JobDifference:
     """A job that not all policies of a comparison place on the same nodes.
 
-    Attributes
-    ----------
-    job : str
-        ``namespace/name``.
-    outcomes : tuple of str
-        The job's outcome under each policy, in a few words: ``s5, 4 nodes``, ``pending``, ``failed``.
-    moves : tuple of tuple of Move
-        For each policy the pods that are elsewhere than under the first policy; empty if there are none.
+    `job`: ``namespace/name``. `outcomes` (tuple of str): the job's outcome under each policy, in a few words: ``s5, 4
+    nodes``, ``pending``, ``failed``. `moves` (tuple of tuple of Move): for each policy the pods that are elsewhere than
+    under the first policy; empty if there are none.
     """
 
     job: str
@@ -140,11 +135,8 @@ def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
 def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
     """Join the moves of a role without a source node, and those without a target: ``12 worker: 6 nodes → pending``.
 
-    Returns
-    -------
-    tuple of Move
-        A joined move stands where the first of its parts stood; the text ``6 nodes`` takes the place of the node that
-        differs between the parts.
+    Returns: a joined move stands where the first of its parts stood; the text ``6 nodes`` takes the place of the node
+    that differs between the parts.
     """
     together: dict[tuple[str, ...], list[Move]] = {}
     for move in moves:

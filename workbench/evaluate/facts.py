@@ -195,14 +195,8 @@ class JobFacts:
 class RunFacts:
     """Facts about one scheduling session of a policy, from which metrics are computed.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster before the session.
-    communication : CommunicationPlan, optional
-        As for `JobFacts`.
-    switches : SwitchSharing, optional
-        How the jobs share the leaf switches; None where that was not measured.
+    `snapshot`: the cluster before the session. `communication`: as for `JobFacts`. `switches`: how the jobs share the
+    leaf switches; None where that was not measured.
 
     Attributes
     ----------

@@ -53,22 +53,10 @@ def gpu_choices(
 ) -> tuple[PolicyChoice, ...]:
     """Ask every registered GPU policy for k GPUs of one machine.
 
-    Raises InputError: k below 1 or above the machine's size, a GPU number out of range.
-
-    Parameters
-    ----------
-    k : int
-        GPUs of one pod, 1 <= k <= n.
-    free : iterable of int, optional
-        GPUs that may be used; all by default.
-    symmetric : {"min", "max", "mean"}
-        Direction rule for measuring the bottleneck of a choice; the choices themselves follow the policies' own rules
-        and default parameters.
-
-    Returns
-    -------
-    tuple of PolicyChoice
-        Sorted by name. A policy that fails or refuses has an empty set and a notice with the reason.
+    `k`: GPUs of one pod, 1 <= k <= n. `free`: GPUs that may be used; all by default. `symmetric` ({"min", "max",
+    "mean"}): direction rule for measuring the bottleneck of a choice; the choices themselves follow the policies' own
+    rules and default parameters. Returns: sorted by name. A policy that fails or refuses has an empty set and a notice
+    with the reason. Raises InputError: k below 1 or above the machine's size, a GPU number out of range.
     """
     n = len(matrix)
     if not 1 <= k <= n:
@@ -112,10 +100,7 @@ def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric:
 
     Infinity for one GPU.
 
-    Parameters
-    ----------
-    symmetric : {"min", "max", "mean"}
-        How the two directions of a pair become one weight.
+    `symmetric` ({"min", "max", "mean"}): how the two directions of a pair become one weight.
     """
     inside = list(gpus)
     return float(matrix.pair_weights_gb_s(symmetric)[np.ix_(inside, inside)].min()) if inside else 0.0
@@ -126,10 +111,7 @@ def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetri
 
     Ties: lowest indices.
 
-    Parameters
-    ----------
-    symmetric : {"min", "max", "mean"}
-        How the two directions of a pair become one weight.
+    `symmetric` ({"min", "max", "mean"}): how the two directions of a pair become one weight.
     """
     inside = sorted(gpus)
     if len(inside) < 2:

@@ -24,14 +24,8 @@ _MOST_SESSIONS = 24
 class LostPlace:
     """A job that a policy would place where another policy does, were it not for one other job.
 
-    Attributes
-    ----------
-    job, to : str
-        The job that lost the place and the one that got it, as ``namespace/name``.
-    policy : str
-        The policy under which the place went to the other job.
-    place_by : str
-        The policy that gives the place to `job`.
+    `job`, `to`: the job that lost the place and the one that got it, as ``namespace/name``. `policy`: the policy under
+    which the place went to the other job. `place_by`: the policy that gives the place to `job`.
     """
 
     job: str
@@ -54,14 +48,10 @@ class LostPlace:
 def lost_places(comparison: Comparison, policies: Sequence[Policy]) -> tuple[LostPlace, ...]:
     """Find out to which single jobs the jobs that policies place differently lost their places.
 
-    `policies`: those of the comparison, in its order.
-
-    Returns
-    -------
-    tuple of LostPlace
-        In the order of the jobs. A job is named only if the policy, run without it, puts the other one on exactly the
-        nodes that it has by the other policy; of several such jobs the one that was decided first. At most 24 sessions
-        are run, so that of many different jobs only the first are looked at.
+    `policies`: those of the comparison, in its order. Returns: in the order of the jobs. A job is named only if the
+    policy, run without it, puts the other one on exactly the nodes that it has by the other policy; of several such
+    jobs the one that was decided first. At most 24 sessions are run, so that of many different jobs only the first are
+    looked at.
     """
     found: list[LostPlace] = []
     left = _MOST_SESSIONS

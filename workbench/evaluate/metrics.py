@@ -121,12 +121,8 @@ def measure(
 ) -> PlacementMetrics:
     """Compute every metric of one placement.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot or Scenario
-        The cluster before the decision; gives the bandwidth matrices.
-    gpu_free : ndarray of shape (n, w), uint64, optional
-        GPUs free at the end, for stranded GPUs; by default the snapshot's without this gang's.
+    `snapshot`: the cluster before the decision; gives the bandwidth matrices. `gpu_free` (ndarray of shape (n, w),
+    uint64): GPUs free at the end, for stranded GPUs; by default the snapshot's without this gang's.
 
     Examples
     --------
@@ -154,14 +150,8 @@ def measure_run(
 
     Stranded GPUs and shared switches are counted after all of the session's placements.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster before the session.
-    with_switches : bool, optional
-        Measure how the jobs share the leaf switches; by default where `switches_matter`.
-    communication : CommunicationPlan, optional
-        Measure what the communication of the jobs that it names costs.
+    `snapshot`: the cluster before the session. `with_switches`: measure how the jobs share the leaf switches; by
+    default where `switches_matter`. `communication`: measure what the communication of the jobs that it names costs.
     """
     wanted = switches_matter(decisions, snapshot) if with_switches is None else with_switches
     facts = RunFacts(decisions, snapshot, measure_switches(decisions, snapshot) if wanted else None, communication)

@@ -19,12 +19,9 @@ _COLUMNS = ("job", "outcome", "hypernode", "tier", "pod", "node", "gpus", "rank"
 def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     """A table with one row per pod of each placed job, and one row per pending job.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
-        environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by semicolons), and
-        reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
+    Returns: columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
+    environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by semicolons), and
+    reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
     """
     import pandas
 

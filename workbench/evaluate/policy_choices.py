@@ -58,14 +58,8 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
 def with_config(name: str, parameters: Mapping[str, Any], config: SchedulerConfig) -> dict[str, Any]:
     """Add a scheduler configuration to a policy's parameters, if the policy reads one and none is given yet.
 
-    Raises UnknownNameError: no policy has this name.
-
-    Parameters
-    ----------
-    name : str
-        Name of a policy, ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``.
-    parameters : mapping
-        Parameters given for the policy; they take precedence.
+    `name`: name of a policy, ``NODE[+GPU]``, such as ``volcano+gpu-bottleneck``. `parameters`: parameters given for the
+    policy; they take precedence. Raises UnknownNameError: no policy has this name.
     """
     # Only a configuration has None for its default.
     reads = [key for key, value in get_policy(name).parameters.items() if value is None]

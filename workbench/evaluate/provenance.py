@@ -108,14 +108,8 @@ def record_provenance(
 ) -> Provenance:
     """Collect the provenance of a result; the current time is not part of it, so that equal runs have equal provenance.
 
-    Parameters
-    ----------
-    policies : sequence of (str, mapping)
-        Name and parameters of each policy.
-    inputs : mapping of str to str
-        File name to SHA-256 of its content.
-    communication : mapping, optional
-        As of `Provenance`.
+    `policies`: name and parameters of each policy. `inputs`: file name to SHA-256 of its content. `communication`: as
+    of `Provenance`.
     """
     return Provenance(
         version=version(),

@@ -54,12 +54,9 @@ _LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 class PolicyRegret(Value):
     """The choices of one GPU policy in every state of a machine, and their bottlenecks.
 
-    Attributes
-    ----------
-    chosen : ndarray of shape (m, s, w), uint64
-        Mask of the chosen GPUs for each state and size; 0 if the policy refuses or too few GPUs are free.
-    bottleneck_gb_s : ndarray of shape (m, s), float64
-        Bottleneck of each choice; NaN if the policy refuses or too few GPUs are free.
+    `chosen` (ndarray of shape (m, s, w), uint64): mask of the chosen GPUs for each state and size; 0 if the policy
+    refuses or too few GPUs are free. `bottleneck_gb_s` (ndarray of shape (m, s), float64): bottleneck of each choice;
+    NaN if the policy refuses or too few GPUs are free.
     """
 
     policy: str

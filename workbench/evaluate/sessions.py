@@ -23,7 +23,8 @@ def place(
 ) -> Placement | Refusal:
     """Place one gang by a policy, in a scheduling session of its own.
 
-    Raises UnknownNameError, InputError: no such gang, policy or parameter, or a value that it does not take.
+    Returns: a refusal is false in a condition, a placement is true. Raises UnknownNameError, InputError: no such gang,
+    policy or parameter, or a value that it does not take.
 
     Parameters
     ----------
@@ -36,11 +37,6 @@ def place(
         function decorated with `workbench.policy`.
     **params
         Parameters of the policy by name; those of the GPU part as ``gpu={"name": value}``.
-
-    Returns
-    -------
-    Placement or Refusal
-        A refusal is false in a condition, a placement is true.
 
     Examples
     --------
@@ -64,12 +60,7 @@ def schedule(
     The result is in the order of `gangs`; `Decision.turn` numbers the decisions in the order in which the policy took
     them.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot or Scenario, optional
-        None: the cluster of the scenario that `gangs` is.
-    **params
-        As in `place`.
+    `snapshot`: None: the cluster of the scenario that `gangs` is. `params`: as in `place`.
 
     Examples
     --------
@@ -88,10 +79,7 @@ def explain(
 ) -> Explanation:
     """Explain a policy's decision on one gang: which HyperNodes and nodes it considers, and why it keeps or drops each.
 
-    Parameters
-    ----------
-    **params
-        As in `place`.
+    `params`: as in `place`.
 
     Examples
     --------
@@ -110,17 +98,8 @@ def fix(
 ) -> FixReport:
     """Why a policy leaves a gang pending, and the smallest sets of edits with which it places the gang.
 
-    Parameters
-    ----------
-    gang : Gang or str
-        A gang by itself, or one of a scenario: then all gangs of the scenario are in the session.
-    **params
-        As in `place`.
-
-    Returns
-    -------
-    FixReport
-        As `fix_report` makes it, with its errors.
+    `gang`: a gang by itself, or one of a scenario: then all gangs of the scenario are in the session. `params`: as in
+    `place`. Returns: as `fix_report` makes it, with its errors.
 
     Examples
     --------

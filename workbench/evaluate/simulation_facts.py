@@ -68,10 +68,7 @@ class SimulationFacts:
     def part_of_use(self, seconds: str) -> float:
         """A kind of lost GPU time as a part of the GPU seconds in use; NaN if no GPU was used.
 
-        Parameters
-        ----------
-        seconds : {"redone_s", "slowed_s"}
-            Attribute of `Attempt`.
+        `seconds` ({"redone_s", "slowed_s"}): attribute of `Attempt`.
         """
         lost = sum(getattr(attempt, seconds) * attempt.gpus for attempt in self.result.attempts)
         return lost / self.gpu_s if self.gpu_s else np.nan
@@ -87,12 +84,9 @@ class SimulationFacts:
 class FillFacts:
     """The ends of the runs in which one policy filled a cluster, each an array with a number per seed.
 
-    Attributes
-    ----------
-    allocated, fragmented : ndarray of shape (seeds,), float64
-        Percent of the cluster's GPU thousandths that pods hold, and that are idle but of no use to the usual pod.
-    bounds : ndarray of shape (seeds,), float64
-        Percent that no policy can exceed, were all arrivals known.
+    `allocated`, `fragmented` (ndarray of shape (seeds,), float64): percent of the cluster's GPU thousandths that pods
+    hold, and that are idle but of no use to the usual pod. `bounds` (ndarray of shape (seeds,), float64): percent that
+    no policy can exceed, were all arrivals known.
     """
 
     allocated: Floats

@@ -152,14 +152,8 @@ def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -
 class SwitchChange:
     """State of one leaf switch before and after a scheduling session.
 
-    Attributes
-    ----------
-    switch : str
-        Name of the switch.
-    address : str
-        The switch's address (tor_ip); empty if unknown.
-    before, after : str
-        ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
+    `switch`: name of the switch. `address`: the switch's address (tor_ip); empty if unknown. `before`, `after`:
+    ``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``.
     """
 
     switch: str

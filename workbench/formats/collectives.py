@@ -44,17 +44,11 @@ _OVERRULED = re.compile(r"\bnvls[ _:=-]*(off|disabled)\b|\bNCCL_NVLS_ENABLE *[=:
 def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
     """Read a table of measured collectives.
 
-    Raises InputError: a column is missing, there is no row to read, or a row has an unknown collective, one rank or a
-    number out of range; with its line.
-
     `path`: CSV with the columns source, machine, gpus_per_node, nodes, collective (as nccl-tests names it), bytes,
-    time_us and note; racks may be there, empty where it is not stated; further columns are for people.
-
-    Returns
-    -------
-    tuple of Measurement, int
-        Measurements in file order, and the number of rows left out because their note says that an algorithm was
-        switched off: ``NVLS off`` or ``NCCL_NVLS_ENABLE=0``, in any case.
+    time_us and note; racks may be there, empty where it is not stated; further columns are for people. Returns:
+    measurements in file order, and the number of rows left out because their note says that an algorithm was switched
+    off: ``NVLS off`` or ``NCCL_NVLS_ENABLE=0``, in any case. Raises InputError: a column is missing, there is no row to
+    read, or a row has an unknown collective, one rank or a number out of range; with its line.
     """
     found, overruled = [], 0
     for line, row in _rows(path, _COLUMNS):
@@ -87,16 +81,11 @@ def read_measurements(path: str | Path) -> tuple[tuple[Measurement, ...], int]:
 def read_measurement_files(path: str | Path) -> tuple[tuple[Measurement, ...], int, tuple[tuple[str, Notice], ...]]:
     """Read measured collectives from a file or a folder.
 
-    Raises InputError: there is no measurement, or a file is not as it should be.
-
     `path`: a folder with ``collectives.csv`` (`read_measurements`), printouts of nccl-tests (``*.txt``, ``*.log``,
-    ``*.out``; `workbench.formats.nccl_tests`), or both; or one such file.
-
-    Returns
-    -------
-    tuple of Measurement, int, tuple of (str, Notice)
-        Measurements, the table's first, then those of printouts by the name of their file; the number of rows left out
-        because an algorithm was switched off; and notices with the file that they are about.
+    ``*.out``; `workbench.formats.nccl_tests`), or both; or one such file. Returns: measurements, the table's first,
+    then those of printouts by the name of their file; the number of rows left out because an algorithm was switched
+    off; and notices with the file that they are about. Raises InputError: there is no measurement, or a file is not as
+    it should be.
     """
     path = Path(path)
     table = path / "collectives.csv"
@@ -148,12 +137,7 @@ def read_calibration_record(path: str | Path | None = None) -> tuple[dict[str, A
     """Read a fitted calibration.
 
     `path`: JSON that ``workbench calibrate`` wrote; None: the calibration that comes with the package. Raises
-    InputError: the file cannot be read or is no JSON object.
-
-    Returns
-    -------
-    dict, str
-        Content, and the name of the file for errors.
+    InputError: the file cannot be read or is no JSON object. Returns: content, and the name of the file for errors.
     """
     source = _CALIBRATION.name if path is None else str(path)
     text = read_bytes(_CALIBRATION if path is None else path, MAX_SETTINGS)

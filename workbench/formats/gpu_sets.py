@@ -29,22 +29,11 @@ def read_gpu_sets(
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Notice, ...]]:
     """Read sets of GPUs from a file, or from a text if there is no file of that name.
 
-    Raises InputError: the file cannot be read, or what it holds is no list of sets of GPUs; with the place.
-
-    Parameters
-    ----------
-    given : str
-        Path of a file, or the sets: ``0,1;2,3``.
-    option : str
-        Name of the option in errors about a text.
-    labels : sequence of str
-        Names of the machine's GPUs, which may stand for their numbers.
-
-    Returns
-    -------
-    tuple of tuple of int, tuple of Notice
-        The sets, and how ids were read. GPUs of a fabric manager's partitions are told by their bus ids if these are
-        known of every GPU of the machine, else by physical ids.
+    `given`: path of a file, or the sets: ``0,1;2,3``. `option`: name of the option in errors about a text. `labels`:
+    names of the machine's GPUs, which may stand for their numbers. Returns: the sets, and how ids were read. GPUs of a
+    fabric manager's partitions are told by their bus ids if these are known of every GPU of the machine, else by
+    physical ids. Raises InputError: the file cannot be read, or what it holds is no list of sets of GPUs; with the
+    place.
     """
     if re.search(r"[;,]", given) and not Path(given).is_file():
         return parse_gpu_sets(given, option, labels)
@@ -62,12 +51,7 @@ def parse_gpu_sets(
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Notice, ...]]:
     """Parse sets of GPUs: lines or parts between ``;``, or JSON; as `read_gpu_sets`.
 
-    Parameters
-    ----------
-    text, source : str
-        The sets, and the name of their file or option in errors.
-    labels : sequence of str
-        Names of the machine's GPUs.
+    `text`, `source`: the sets, and the name of their file or option in errors. `labels`: names of the machine's GPUs.
     """
     if text.lstrip()[:1] in ("[", "{") and ('"' in text or text.lstrip().startswith("[[")):
         return _of_json(text, source, labels)

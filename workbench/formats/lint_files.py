@@ -76,14 +76,8 @@ class FileChange:
 class FixedFiles:
     """Result of `fix_files`.
 
-    Attributes
-    ----------
-    changes : tuple of FileChange
-        The changed files; empty if no fix applies.
-    done : tuple of str
-        One text per applied fix.
-    left : LintedFiles
-        A new report on the fixed files, with the remaining findings.
+    `changes` (tuple of FileChange): the changed files; empty if no fix applies. `done` (tuple of str): one text per
+    applied fix. `left`: a new report on the fixed files, with the remaining findings.
     """
 
     changes: tuple[FileChange, ...]
@@ -102,14 +96,8 @@ def lint_files(
 
     Every finding about a HyperNode has its file; where the HyperNode was written as a manifest, document and line too.
 
-    Raises InputError: a file that does not parse (docs/decisions.md, decision 14).
-
-    Parameters
-    ----------
-    paths, stdin, format
-        As for `workbench.formats.load.load`.
-    only, ignore
-        As for `workbench.topology.lint.lint`.
+    `paths`, `stdin`, `format`: as for `workbench.formats.load.load`. `only`, `ignore`: as for
+    `workbench.topology.lint.lint`. Raises InputError: a file that does not parse (docs/decisions.md, decision 14).
     """
     places: dict[str, Place] = {}
     intake = FabricIntake.of(format)
@@ -208,15 +196,9 @@ def fix_files(
     Comments, order, quotes and blank lines of a file stay as they are. A file is replaced as a whole, after its new
     text was read back and found to have exactly the intended content. A second run changes nothing.
 
+    `paths`, `format`: as for `workbench.formats.load.load`. `only`, `ignore`: as for `workbench.topology.lint.lint`.
     Raises InputError: standard input among the paths, a file that cannot be written, or one whose form cannot be
     edited.
-
-    Parameters
-    ----------
-    paths, format
-        As for `workbench.formats.load.load`.
-    only, ignore
-        As for `workbench.topology.lint.lint`.
     """
     paths = [str(path) for path in paths]
     if STDIN in paths:

@@ -51,6 +51,10 @@ def load(
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
+    Returns: objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts
+    unused objects, ``refused`` lists objects that admission refuses. A slip that has one meaning is mended, and a gap
+    says so (docs/manifests.md).
+
     Parameters
     ----------
     *paths : str or Path
@@ -76,13 +80,6 @@ def load(
         Number of GPUs (``nvidia.com/gpu``), 1 to 1,024, that a node without any reported resource is assumed to have,
         such as a node that only a fabric file names; its cores and memory are then those of a generated node, and
         ``snapshot.gaps`` says so. None: such a node offers nothing.
-
-    Returns
-    -------
-    Scenario
-        Objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts
-        unused objects, ``refused`` lists objects that admission refuses. A slip that has one meaning is mended, and a
-        gap says so (docs/manifests.md).
 
     Raises
     ------
@@ -138,12 +135,8 @@ def load_joined(
 ) -> tuple[Scenario, ClusterObjects, Joined]:
     """Read files as `load` does, and return also what the scenario was made of.
 
-    Parameters
-    ----------
-    paths, matrices, stdin, format, any_scheduler, gpus_per_node
-        As in `load`, with its errors.
-    keep : callable, optional
-        Receives each manifest, mended, after its object was added; None: manifests are not kept.
+    `paths`, `matrices`, `stdin`, `format`, `any_scheduler`, `gpus_per_node`: as in `load`, with its errors. `keep`:
+    receives each manifest, mended, after its object was added; None: manifests are not kept.
 
     Returns
     -------
@@ -180,10 +173,7 @@ def load_as_written(
 
     HyperNodes are not derived from other objects, such as labels of nodes: derived ones exist in no cluster.
 
-    Parameters
-    ----------
-    paths, stdin, format
-        As in `load`, with its errors.
+    `paths`, `stdin`, `format`: as in `load`, with its errors.
 
     Returns
     -------
@@ -220,12 +210,7 @@ def load_and_keep(
 ) -> tuple[Scenario, list[dict[str, Any]]]:
     """Read a file or folder once, as the scenario that `load` makes and the manifests that are wanted.
 
-    Parameters
-    ----------
-    wanted : callable
-        Function that tells whether a manifest is to be returned.
-    stdin : bytes or str, optional
-        Content for the path ``-``.
+    `wanted`: function that tells whether a manifest is to be returned. `stdin`: content for the path ``-``.
 
     Returns
     -------

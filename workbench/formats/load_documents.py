@@ -70,12 +70,8 @@ class LoadedDocuments:
         """The text of one file that `workbench.load` reads as this scenario, changed or not.
 
         `manifests`: changed manifests; None: those of this object. `cluster`: the changed cluster; it counts only if
-        the manifests do not describe the cluster (`whole_cluster`). None: the scenario's own.
-
-        Returns
-        -------
-        str
-            YAML, or the JSON of a scenario file if the manifests do not describe the cluster.
+        the manifests do not describe the cluster (`whole_cluster`). None: the scenario's own. Returns: YAML, or the
+        JSON of a scenario file if the manifests do not describe the cluster.
         """
         written = to_yaml(self.manifests if manifests is None else manifests)
         if self.whole_cluster:
@@ -100,10 +96,7 @@ def load_documents(
     `gpus_per_node` assumes, and bandwidth matrices (Devices). HyperNodes that are derived from labels of nodes are left
     to be derived again, unless `format` asked for them. Slips that `load` mends are mended in the manifests.
 
-    Parameters
-    ----------
-    matrices, stdin, format, any_scheduler, gpus_per_node
-        As in `workbench.load`, with its errors.
+    `matrices`, `stdin`, `format`, `any_scheduler`, `gpus_per_node`: as in `workbench.load`, with its errors.
     """
     kept: list[Manifest] = []
 

@@ -93,10 +93,7 @@ def _mend(document: Document, *place: str) -> tuple[Document, list[Notice]]:
 class _Mender:
     """One object whose slips are being mended; only what changes is copied.
 
-    Parameters
-    ----------
-    source, where : str
-        File and document that the notices name; empty: none.
+    `source`, `where`: file and document that the notices name; empty: none.
     """
 
     # `mend` goes through the object once; only the mappings on the way to a slip are copied:

@@ -20,10 +20,7 @@ def with_name_of_parent(
 ) -> tuple[Document, list[Notice]]:
     """A document, with the name that its parent gives a HyperNode, and its notices.
 
-    Parameters
-    ----------
-    names : mapping of str to str
-        New names by old ones.
+    `names`: new names by old ones.
     """
     name = name_of(document.data)
     if document.data.get("kind") != "HyperNode" or name not in names:
@@ -41,13 +38,9 @@ def _name_notice(name: str, taken: str) -> Notice:
 def names_in(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Names of HyperNodes that differ from what their parents call them in ``-``, ``_``, ``.`` and capitals only.
 
-    `hypernodes`: for each HyperNode, by its name, the names of its members that are HyperNodes.
-
-    Returns
-    -------
-    dict of str to str
-        For the name of an object the name that its parents use. An object is left out if a parent uses its own name, if
-        several objects or several such names come into question, or if the name is not valid for an object.
+    `hypernodes`: for each HyperNode, by its name, the names of its members that are HyperNodes. Returns: for the name
+    of an object the name that its parents use. An object is left out if a parent uses its own name, if several objects
+    or several such names come into question, or if the name is not valid for an object.
     """
     called = {child for children in hypernodes.values() for child in children}
     missing = called - hypernodes.keys()

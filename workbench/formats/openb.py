@@ -54,9 +54,11 @@ _TIMES = ("creation_time", "deletion_time")
 def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> PodTrace:
     """Read a cluster and the pods of one variant of the trace.
 
-    Raises InputError: a file that cannot be read, a missing column, a field that is no number or out of range, a share
-    of several GPUs, a name given twice, a pod none of whose GPU models any node has, an end before the beginning; the
-    line is named.
+    Returns: nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it.
+    A pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept
+    models which no node has beside one that there is. Raises InputError: a file that cannot be read, a missing column,
+    a field that is no number or out of range, a share of several GPUs, a name given twice, a pod none of whose GPU
+    models any node has, an end before the beginning; the line is named.
 
     Parameters
     ----------
@@ -67,13 +69,6 @@ def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None
         separated by ``|``), creation_time and deletion_time (s) may be missing.
     content : bytes, optional
         Content of `pods` if it has been read, because a pipe gives it only once; None: it is read.
-
-    Returns
-    -------
-    PodTrace
-        Nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it. A
-        pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept
-        models which no node has beside one that there is.
     """
     of_nodes = read_bytes(nodes)
     of_pods = read_bytes(pods) if content is None else content
@@ -136,12 +131,8 @@ class OpenbLog(NamedTuple):
 def read_openb_log(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> OpenbLog:
     """Read the pods of the trace as a log of jobs.
 
-    Raises InputError: no pod has times.
-
-    Parameters
-    ----------
-    nodes, pods, content
-        As of `read_openb`, with its errors. Pods without times are left out, with a notice that counts them.
+    `nodes`, `pods`, `content`: as of `read_openb`, with its errors. Pods without times are left out, with a notice that
+    counts them. Raises InputError: no pod has times.
     """
     trace = read_openb(nodes, pods, content)
     timed = zip(trace.gangs, trace.submitted_s.tolist(), trace.duration_s.tolist(), strict=True)

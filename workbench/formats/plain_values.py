@@ -37,16 +37,9 @@ def to_plain(value: Any) -> Any:
 def from_plain(kind: type[T], data: Any, where: str) -> T:
     """The value of a class that `to_plain` wrote.
 
-    Raises InputError: a value of another type, a field that is missing, or one that the class does not have.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass whose fields have the types that `to_plain` takes.
-    data : object
-        Parsed JSON.
-    where : str
-        Path of `data`, for error messages.
+    `kind`: a dataclass whose fields have the types that `to_plain` takes. `data`: parsed JSON. `where`: path of `data`,
+    for error messages. Raises InputError: a value of another type, a field that is missing, or one that the class does
+    not have.
     """
     if type(data) is not dict:
         raise wrong(where, data, "a mapping")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from workbench.cancel import reached
 from workbench.errors import CapacityError, InputError
+from workbench.formats.config_maps import configuration_in
 from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
-from workbench.formats.kueue_configuration import configuration_in
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
 from workbench.formats.mend import mended
 from workbench.formats.mend_names import renamed_hypernodes
@@ -35,12 +35,8 @@ def read_objects(
 ) -> ClusterObjects:
     """Make typed objects of parsed manifests; an InputError names file, document and field.
 
-    Parameters
-    ----------
-    keep_patterns : bool
-        As in `workbench.objects.hypernode.read_hypernode`.
-    error_of : callable
-        Chooses the error to raise for a document that cannot be read, such as `Reviewer.error`.
+    `keep_patterns`: as in `workbench.objects.hypernode.read_hypernode`. `error_of`: chooses the error to raise for a
+    document that cannot be read, such as `Reviewer.error`.
     """
     cluster = ClusterObjects(keep_patterns=keep_patterns)
     for document in manifests.documents:

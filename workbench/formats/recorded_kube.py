@@ -104,12 +104,8 @@ _STEP_S = 1_000
 class KubeSession(RecordedSession):
     """Pods and groups that arrived one after another at kube-scheduler.
 
-    Attributes
-    ----------
-    given : mapping
-        Nodes, running pods, groups and pending pods; ``gates`` are the feature gates that were on.
-    bound : mapping of str to str
-        Node of each pod that was bound.
+    `given`: nodes, running pods, groups and pending pods; ``gates`` are the feature gates that were on. `bound`: node
+    of each pod that was bound.
     """
 
     name: str
@@ -121,7 +117,7 @@ class KubeSession(RecordedSession):
 
     @classmethod
     def read(cls, name: str, given: Json, expected: Json, record: Record) -> KubeSession:
-        """The session of a record, whose fields are checked; raises InputError for one of another form."""
+        """The session of a record, its input `given` and its answers `expected` checked; raises InputError."""
         _GIVEN(given, "input")
         _EXPECTED(expected, "expected")
         _check_names(given, expected["bound"], record)

@@ -134,7 +134,7 @@ class KueueSession(RecordedSession):
 
     @classmethod
     def read(cls, name: str, given: Json, expected: Json, record: Record) -> KueueSession:
-        """The session of a record, whose fields are checked; raises InputError for one of another form."""
+        """The session of a record, its input `given` and its answers `expected` checked; raises InputError."""
         _GIVEN(given, "input")
         _EXPECTED(expected, "expected")
         _check_given(given, record)

@@ -44,12 +44,8 @@ class Record:
     def placed(self, error: InputError, path: str = "", said: Callable[[str], str] = str) -> InputError:
         """An error of a part of the record as one of the file.
 
-        Parameters
-        ----------
-        path : str
-            The field that the error is about, unless its own place begins with one.
-        said : callable
-            How each text of the error is rewritten.
+        `path`: the field that the error is about, unless its own place begins with one. `said`: how each text of the
+        error is rewritten.
         """
         got, expected, remark = (text and said(text) for text in (error.got, error.expected, error.remark))
         where = ", ".join(part for part in (self.where, path, error.where and said(error.where)) if part)
@@ -59,12 +55,7 @@ class Record:
     def note(self, what: str, path: str, name: str) -> None:
         """Have a sentence told about the name that stands in a field.
 
-        Parameters
-        ----------
-        what : str
-            The sentence.
-        path, name : str
-            The field and its value.
+        `what`: the sentence. `path`, `name`: the field and its value.
         """
         self.odd.setdefault(what, []).append(f"{self.where}, {path}: {what} (found {name!r})")
 

@@ -34,21 +34,11 @@ _EXPECTED = "a line per session: an object with jobs (Volcano), or with input an
 def read_sessions(path: str | Path, notes: list[str] | None = None) -> Iterator[RecordedSession]:
     """Read recorded sessions of Volcano, Kueue and kube-scheduler.
 
-    Raises InputError: a file cannot be read, a record is no session, or nothing is one.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file, or a folder of which the files ``*.json`` and ``*.jsonl`` are read by name: one JSON object per line, or
-        a JSON list of them; compressed with gzip or not (``*.jsonl.gz``).
-    notes : list of str, optional
-        Receives a sentence for each file of a folder without sessions, for records that are no sessions, and for what
-        is odd in sessions that are read all the same.
-
-    Yields
-    ------
-    RecordedSession
-        Objects that describe the recording, and sequences of single placements by Kueue, are left out.
+    `path`: a file, or a folder of which the files ``*.json`` and ``*.jsonl`` are read by name: one JSON object per
+    line, or a JSON list of them; compressed with gzip or not (``*.jsonl.gz``). `notes`: receives a sentence for each
+    file of a folder without sessions, for records that are no sessions, and for what is odd in sessions that are read
+    all the same. Yields: objects that describe the recording, and sequences of single placements by Kueue, are left
+    out. Raises InputError: a file cannot be read, a record is no session, or nothing is one.
     """
     told = [] if notes is None else notes
     if not on_disk(path).is_dir():

@@ -53,14 +53,8 @@ _SESSION = fields(
 class VolcanoSession(RecordedSession):
     """Jobs that were submitted to Volcano one after another.
 
-    Attributes
-    ----------
-    name : str
-        The recording's own number of the session.
-    release : str
-        Release of the scheduler, such as ``1.15.1``.
-    recorded : mapping
-        The session as it stands in the file.
+    `name`: the recording's own number of the session. `release`: release of the scheduler, such as ``1.15.1``.
+    `recorded`: the session as it stands in the file.
     """
 
     name: str
@@ -71,7 +65,7 @@ class VolcanoSession(RecordedSession):
 
     @classmethod
     def read(cls, name: str, recorded: Json, record: Record) -> VolcanoSession:
-        """The session of a record, whose fields are checked; raises InputError for one of another form."""
+        """The session of a record, `recorded` as a JSON object; raises InputError for one of another form."""
         _SESSION(recorded, "")
         _check_names(recorded, record)
         try:

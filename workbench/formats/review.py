@@ -88,14 +88,8 @@ class Reviewed:
 class Review:
     """Result of `review_manifests`: what admission would say to each object of an input.
 
-    Attributes
-    ----------
-    release : Release
-        Release of Volcano whose admission is modelled.
-    objects : tuple of Reviewed
-        In the order of the input.
-    not_reviewed : mapping of str to int
-        Kinds whose admission is not modelled, with counts; their fields were read where the kind is known.
+    `release`: release of Volcano whose admission is modelled. `objects` (tuple of Reviewed): in the order of the input.
+    `not_reviewed`: kinds whose admission is not modelled, with counts; their fields were read where the kind is known.
     """
 
     release: Release
@@ -141,13 +135,9 @@ class Review:
     def findings(self, stdin: bytes | str | None = None) -> tuple[Notice, ...]:
         """Every violation for which admission would refuse an object, each with the object and ``file:line``.
 
-        `stdin`: content of the file ``stdin``.
-
-        Returns
-        -------
-        tuple of Notice
-            In the order of the input, with the object as subject and the line as a number where it is known. Pods by
-            the thousand may have one violation: the first is named, and the others are counted.
+        `stdin`: content of the file ``stdin``. Returns: in the order of the input, with the object as subject and the
+        line as a number where it is known. Pods by the thousand may have one violation: the first is named, and the
+        others are counted.
         """
         found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
         for one, fault, place, line in self.located(stdin):
@@ -168,13 +158,9 @@ class Reviewer:
     Queues, namespaces and tier names are those of the input. Everything that reads manifests has its findings from
     here, so that all say the same of an object.
 
-    Parameters
-    ----------
-    own_plugins : bool
-        Accept the Job plugins that only this project has, with a warning.
-    written_only : bool
-        Leave out objects that a cluster has stored already, pods with a node, and the fields of kinds whose admission
-        is not modelled; keep refused objects alone. False: review everything.
+    `own_plugins`: accept the Job plugins that only this project has, with a warning. `written_only`: leave out objects
+    that a cluster has stored already, pods with a node, and the fields of kinds whose admission is not modelled; keep
+    refused objects alone. False: review everything.
     """
 
     def __init__(
@@ -237,12 +223,7 @@ class Reviewer:
     def error(self, document: Document, error: InputError, stdin: bytes | str | None = None) -> InputError:
         """The error for an object that cannot be used: in the cluster's words if admission refuses the object.
 
-        Parameters
-        ----------
-        error : InputError
-            What to raise otherwise.
-        stdin : bytes or str, optional
-            Content of the file ``stdin``.
+        `error`: what to raise otherwise. `stdin`: content of the file ``stdin``.
         """
         alone = Reviewer(self._release, own_plugins=self._own_plugins)
         try:
@@ -308,12 +289,8 @@ class Reviewer:
 def review_manifests(manifests: Manifests, release: Release = Release.V1_15, *, own_plugins: bool = True) -> Review:
     """Check every object that `is_reviewed` as if it were created in a cluster with a given Volcano release.
 
-    Raises InputError: a field of the wrong type, with file, document and field.
-
-    Parameters
-    ----------
-    release, own_plugins
-        As for `Reviewer`.
+    `release`, `own_plugins`: as for `Reviewer`. Raises InputError: a field of the wrong type, with file, document and
+    field.
     """
     reviewer = Reviewer(release, own_plugins=own_plugins)
     for document in manifests.documents:

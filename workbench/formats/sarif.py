@@ -20,13 +20,8 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def to_sarif(report: LintReport, version: str) -> dict[str, Any]:
     """The report of one run of the linter as a SARIF log.
 
-    `version`: version of this package.
-
-    Returns
-    -------
-    dict
-        Plain values for JSON: every rule that ran with its help, a result per finding, a notification per rule that
-        could not be judged.
+    `version`: version of this package. Returns: plain values for JSON: every rule that ran with its help, a result per
+    finding, a notification per rule that could not be judged.
     """
     index = {rule.id: i for i, rule in enumerate(report.rules)}
     return {

@@ -25,10 +25,7 @@ __all__ = [
 def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     """A field of texts by their names.
 
-    Parameters
-    ----------
-    key, where : str
-        The field, and the path of `data` in errors.
+    `key`, `where`: the field, and the path of `data` in errors.
     """
     values = get_map(data, key, where)
     return {name: get_text(values, name, child(where, key)) for name in values}
@@ -37,10 +34,7 @@ def texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str
 def amounts_by_name(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
     """A field of amounts in base units, by resource.
 
-    Parameters
-    ----------
-    key, where : str
-        The field, and the path of `data` in errors.
+    `key`, `where`: the field, and the path of `data` in errors.
     """
     values = get_map(data, key, where)
     for name, amount in values.items():
@@ -70,10 +64,7 @@ def gpu_mask(value: Any, where: str) -> int:
 def texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """One text per node from the field `key`, in the topology's node order; an empty tuple if the file has none.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n,), int64
-        Index in the file of each node of the topology.
+    `order` (ndarray of shape (n,), int64): index in the file of each node of the topology.
     """
     found = get_text_list(data, key, "")
     if len(found) not in (0, len(order)):
@@ -96,12 +87,7 @@ def whole_numbers(
 ) -> npt.NDArray[np.int64]:
     """Read an array of whole numbers of the given shape, each from `least` to `most`.
 
-    Parameters
-    ----------
-    key, where : str
-        The field, and the path of `data` in errors.
-    shape : tuple of int
-        -1: any length.
+    `key`, `where`: the field, and the path of `data` in errors. `shape` (tuple of int): -1: any length.
     """
     values = get_list(data, key, where)
     place = child(where, key)

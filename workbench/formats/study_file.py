@@ -46,14 +46,8 @@ _RATES = ("node_per_1000_days", "gpu_per_1000_days", "switch_per_1000_days", "ca
 class NetworkEntry:
     """Links that the jobs on a topology share.
 
-    Attributes
-    ----------
-    where : str
-        Place in the file.
-    tiers : mapping of int to (float, int)
-        GB/s per GPU and cables of the links above the HyperNodes of each tier.
-    routes, phases : str
-        Empty: none was named.
+    `where`: place in the file. `tiers`: GB/s per GPU and cables of the links above the HyperNodes of each tier.
+    `routes`, `phases`: empty: none was named.
     """
 
     where: str
@@ -115,14 +109,7 @@ class WorkloadEntry:
 class PolicyEntry:
     """A policy of a study, or several that differ in parameters.
 
-    Attributes
-    ----------
-    name : str
-        Empty: none was given.
-    policy : str
-        ``NODE[+GPU]``.
-    set : mapping of str to object
-        Parameters; a list stands for one policy per item.
+    `name`: empty: none was given. `policy`: ``NODE[+GPU]``. `set`: parameters; a list stands for one policy per item.
     """
 
     where: str

@@ -26,10 +26,7 @@ _MOST_ROWS = 1_500_000
 class Row:
     """One row of a table.
 
-    Parameters
-    ----------
-    fields : mapping of str to str
-        Text of each column.
+    `fields`: text of each column.
     """
 
     def __init__(self, fields: Mapping[str, str], source: str, line: int) -> None:
@@ -59,10 +56,7 @@ class Row:
     def amount(self, column: str, unit: str, most: float = inf) -> float:
         """A number from 0 to `most`, decimals allowed; raises InputError for anything else.
 
-        Parameters
-        ----------
-        unit : str
-            What is counted, for the error.
+        `unit`: what is counted, for the error.
         """
         text = self.text(column)
         try:
@@ -85,10 +79,7 @@ class Row:
     def wrong(self, column: str, got: str, expected: str) -> InputError:
         """The error that a value of a column is not what it should be.
 
-        Parameters
-        ----------
-        got, expected : str
-            The value found and the values allowed.
+        `got`, `expected`: the value found and the values allowed.
         """
         where = f"line {self._line}, {column}"
         message = "not a value of this column"
@@ -99,12 +90,7 @@ class Row:
 def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
     """The content of a file, unpacked if it is compressed by gzip; raises InputError for a broken or too large one.
 
-    Parameters
-    ----------
-    source : str
-        Name of the file, for errors.
-    most : int
-        Bytes that it may have when unpacked.
+    `source`: name of the file, for errors. `most`: bytes that it may have when unpacked.
     """
     if content[:2] != b"\x1f\x8b":
         return content

@@ -14,15 +14,9 @@ _MOST_CHARACTERS = 16 << 20
 def parse_xml(text: str, source: str, root: str, what: str) -> Any:
     """Parse an XML text and return its root element.
 
-    Raises InputError: no XML, declarations of entities or a document type, too large, another root; line and column
-    where XML knows them.
-
-    Parameters
-    ----------
-    text, source : str
-        The text, and the name of the file in errors.
-    root, what : str
-        Tag that the root element must have; name of the format in errors.
+    `text`, `source`: the text, and the name of the file in errors. `root`, `what`: tag that the root element must have;
+    name of the format in errors. Raises InputError: no XML, declarations of entities or a document type, too large,
+    another root; line and column where XML knows them.
     """
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError

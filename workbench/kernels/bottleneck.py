@@ -36,16 +36,11 @@ _MOST_TIES = 1_000_000
 class BottleneckSolver:
     """Finds the GPU subsets of one machine whose slowest pair is fastest; the matrix is checked once and never changes.
 
-    Raises InputError: not square, not symmetric, negative, infinite or NaN; CapacityError: more than 1,024 devices.
-
-    Parameters
-    ----------
-    pair_weight_gb_s : ndarray of shape (n, n), float64
-        Weight of each pair in GB/s, the same both ways (symmetrised); finite, >= 0; the diagonal is ignored.
-        1 <= n <= 1024.
-    link_class : ndarray of shape (n, n), int32, optional
-        Class of each pair, higher is faster, the same both ways: the lowest class in the set is then maximised first
-        and the lowest weight second. None: only the lowest weight is.
+    `pair_weight_gb_s` (ndarray of shape (n, n), float64): weight of each pair in GB/s, the same both ways
+    (symmetrised); finite, >= 0; the diagonal is ignored. 1 <= n <= 1024. `link_class` (ndarray of shape (n, n), int32):
+    class of each pair, higher is faster, the same both ways: the lowest class in the set is then maximised first and
+    the lowest weight second. None: only the lowest weight is. Raises InputError: not square, not symmetric, negative,
+    infinite or NaN; CapacityError: more than 1,024 devices.
 
     Attributes
     ----------
@@ -124,19 +119,10 @@ class BottleneckSolver:
     def choose_many(self, free: NDArray[np.uint64], k: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Choose k devices out of a mask of free ones, as `choose` does, for each of m pairs of mask and k.
 
-        Raises CapacityError: the machine has more than 64 devices, more than a uint64 mask holds.
-
-        Parameters
-        ----------
-        free : ndarray of shape (m,), uint64
-            Mask of the free devices of each question.
-        k : ndarray of shape (m,), int32
-            Devices wanted in each question.
-
-        Returns
-        -------
-        ndarray of shape (m,), uint64
-            Chosen masks; 0 where k < 1 or fewer than k are free.
+        `free` (ndarray of shape (m,), uint64): mask of the free devices of each question. `k` (ndarray of shape (m,),
+        int32): devices wanted in each question. Returns: ndarray of shape (m,), uint64: chosen masks; 0 where k < 1 or
+        fewer than k are free. Raises CapacityError: the machine has more than 64 devices, more than a uint64 mask
+        holds.
         """
         if self.n > 64:
             raise CapacityError(f"choose_many: at most 64 devices fit a mask of one word, not {self.n}; use choose")
@@ -229,16 +215,8 @@ class BottleneckSolver:
         all ways to divide them, the choice has the lexicographically largest ascending list of the pods' own
         bottlenecks. Ties: the union that `solve` prefers, then the division that `split` prefers.
 
-        Raises CapacityError: machine of more than 16 devices; InputError: as `solve` and `split`.
-
-        Parameters
-        ----------
-        free, require : int
-            As in `solve`.
-        sizes : sequence of int
-            Devices per pod.
-        max_splits : int
-            How many of the equally good divisions to list.
+        `free`, `require`: as in `solve`. `sizes`: devices per pod. `max_splits`: how many of the equally good divisions
+        to list. Raises CapacityError: machine of more than 16 devices; InputError: as `solve` and `split`.
         """
         order = self._check_sizes(free, sizes, exactly=False)
         self._words("require", require)

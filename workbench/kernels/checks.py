@@ -49,13 +49,8 @@ def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[A
 def check_length(name: str, array: NDArray[Any], length: int) -> None:
     """Refuse an array whose first axis is not ``length`` long.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    array : ndarray of shape (n, …), any dtype
-    length : int
-        Length wanted.
+    `name`: name of the argument, for the error message. `array`: ndarray of shape (n, …), any dtype. `length`: length
+    wanted.
     """
     if array.shape[0] != length:
         raise InputError("wrong length", source=name, got=str(array.shape[0]), expected=str(length))
@@ -64,14 +59,8 @@ def check_length(name: str, array: NDArray[Any], length: int) -> None:
 def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
     """Refuse an array with a number outside ``low .. high`` (both included) or a NaN.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    array : ndarray of shape (n, …), any numeric dtype
-        C-contiguous.
-    low, high : float
-        Smallest and largest number allowed; whole numbers for an array of integers.
+    `name`: name of the argument, for the error message. `array` (ndarray of shape (n, …), any numeric dtype):
+    c-contiguous. `low`, `high`: smallest and largest number allowed; whole numbers for an array of integers.
     """
     at = first_outside(array, low, high)
     if at >= 0:
@@ -116,13 +105,9 @@ def checked_columns(
 ) -> list[Any]:
     """Return one-dimensional arrays of one length after checking the dtype, length and range of each.
 
-    Parameters
-    ----------
-    length : int
-        Length wanted of each.
-    *columns : tuple of (str, ndarray of shape (length,), type, int, int)
-        Name, array, dtype, smallest and largest number of each, as `checked` takes them; None instead of an array is
-        returned as it is. Sound arrays are recognised by one compiled call.
+    `length`: length wanted of each. `columns` (tuple of (str, ndarray of shape (length,), type, int, int)): name,
+    array, dtype, smallest and largest number of each, as `checked` takes them; None instead of an array is returned as
+    it is. Sound arrays are recognised by one compiled call.
     """
     if are_sound(columns, length):
         return [value for _, value, *_ in columns]
@@ -135,10 +120,7 @@ def checked_columns(
 def check_number(name: str, value: int, low: int, high: int) -> int:
     """Return a whole number between ``low`` and ``high``, both included; refuse anything else.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
+    `name`: name of the argument, for the error message.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")

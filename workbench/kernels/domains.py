@@ -56,7 +56,8 @@ def pods_per_node(
 ) -> NDArray[np.int64]:
     """Number of pods with one given request that fit on each node in addition to the pods already there.
 
-    Raises InputError: wrong dtype or shape, a negative request, a cap outside 0..MAX_PODS_PER_NODE.
+    Returns: ndarray of shape (n,), int64: min over the requested resources of ``idle // request``. Raises InputError:
+    wrong dtype or shape, a negative request, a cap outside 0..MAX_PODS_PER_NODE.
 
     Parameters
     ----------
@@ -69,11 +70,6 @@ def pods_per_node(
     cap : int, optional
         Upper limit of each count; None: `MAX_PODS_PER_NODE`. A pod that requests nothing gets this count on every node
         where it may run.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        min over the requested resources of ``idle // request``.
     """
     idle = as_array("idle", idle, np.int64, 2)
     request = _request(request, idle.shape[1])
@@ -93,18 +89,9 @@ def domain_counts(
 ) -> NDArray[np.int64]:
     """Sum a number per node over the nodes of each domain (HyperNode); domains may be nested, disjoint or overlapping.
 
-    Parameters
-    ----------
-    per_node : ndarray of shape (n,), int64
-        The number of each node.
-    start : ndarray of shape (d + 1,), int64
-        Domain i owns ``members[start[i]:start[i + 1]]``.
-    members : ndarray of shape (start[d],), int32
-        Node indices.
-
-    Returns
-    -------
-    ndarray of shape (d,), int64
+    `per_node` (ndarray of shape (n,), int64): the number of each node. `start` (ndarray of shape (d + 1,), int64):
+    domain i owns ``members[start[i]:start[i + 1]]``. `members` (ndarray of shape (start[d],), int32): Node indices.
+    Returns: ndarray of shape (d,), int64.
     """
     per_node = as_array("per_node", per_node, np.int64, 1)
     start = as_array("start", start, np.int64, 1)
@@ -225,12 +212,8 @@ def checked_leaves(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Check the table of the leaf domains (lowest HyperNodes) that hold each node, in CSR form, and return it.
 
-    Parameters
-    ----------
-    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32)
-        Start offsets and domains: leaf domains of node i are ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``.
-    n, d : int
-        Number of nodes and of domains.
+    `leaves` (tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32)): start offsets and domains:
+    leaf domains of node i are ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``. `n`, `d`: number of nodes and of domains.
     """
     start, domains = as_array("leaf_start", leaves[0], np.int64, 1), as_array("leaves", leaves[1], np.int32, 1)
     check_length("leaf_start", start, n + 1)

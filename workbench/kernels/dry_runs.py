@@ -188,14 +188,9 @@ class DryRuns:
     ) -> int:
         """Register a pod shape (pods with equal request, allowed nodes and extra scores) and return its number.
 
-        Parameters
-        ----------
-        request : ndarray of shape (r,), int64
-            Amounts that one pod requests.
-        feasible : ndarray of shape (n,), uint8, optional
-            0 where the pod may not run.
-        extra : ndarray of shape (n,), float64, optional
-            Added to the node part of the score; finite.
+        `request` (ndarray of shape (r,), int64): amounts that one pod requests. `feasible` (ndarray of shape (n,),
+        uint8): 0 where the pod may not run. `extra` (ndarray of shape (n,), float64): added to the node part of the
+        score; finite.
         """
         request = as_array("request", request, np.int64, 1)
         check_length("request", request, self._c_runs.r)
@@ -268,12 +263,8 @@ class DryRuns:
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
         """Place the pods set by `ask` in each of some domains (HyperNodes) as a trial; no trial changes a node.
 
-        Parameters
-        ----------
-        domains : ndarray of shape (k,), int32
-            The domains to try; -1: every node.
-        sums : ndarray of shape (k,), float64, optional
-            Start value of each domain's sum of scores; None: 0.
+        `domains` (ndarray of shape (k,), int32): the domains to try; -1: every node. `sums` (ndarray of shape (k,),
+        float64): start value of each domain's sum of scores; None: 0.
         """
         self._must_be_asked()
         domains = as_array("domains", domains, np.int32, 1)
@@ -303,12 +294,9 @@ class DryRuns:
 
         No pod is placed.
 
-        `domain`: the HyperNode; -1: every node. `shape`: number of the pod shape, as `add_shape` returned it.
-
-        Returns
-        -------
-        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
-            Scores by node of the cluster; -inf for a node outside the HyperNode or without room for the pod.
+        `domain`: the HyperNode; -1: every node. `shape`: number of the pod shape, as `add_shape` returned it. Returns:
+        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64): scores by node of the cluster; -inf
+        for a node outside the HyperNode or without room for the pod.
         """
         self._must_be_asked()
         check_number("shape", shape, 0, self._c_runs.n_shapes - 1)

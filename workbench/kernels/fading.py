@@ -21,13 +21,9 @@ MAX_WEIGHT = 1_000_000
 class Rings:
     """Nodes grouped into rings: the nodes of a ring lie in the same domain (HyperNode) of every tier.
 
-    Parameters
-    ----------
-    of_node : ndarray of shape (n,), int32
-        Ring of each node.
-    around : ndarray of shape (rings, tiers + 1), int32
-        Domain of each tier that holds the nodes of a ring: the smallest number if several do, -1 if none does. The last
-        column, for the virtual top, is the number of domains.
+    `of_node` (ndarray of shape (n,), int32): ring of each node. `around` (ndarray of shape (rings, tiers + 1), int32):
+    domain of each tier that holds the nodes of a ring: the smallest number if several do, -1 if none does. The last
+    column, for the virtual top, is the number of domains.
     """
 
     of_node: NDArray[np.int32]
@@ -99,12 +95,8 @@ class Fading:
     ]:
         """Check rings and weights against the cluster's size; return them as arguments of a kernel's ``set_fading``.
 
-        Raises InputError: wrong dtype or shape, a number out of range.
-
-        Parameters
-        ----------
-        n, d, r : int
-            Number of nodes, domains and resources.
+        `n`, `d`, `r`: number of nodes, domains and resources. Raises InputError: wrong dtype or shape, a number out of
+        range.
         """
         ring = as_array("rings", self.rings.of_node, np.int32, 1)
         around = as_array("around", self.rings.around, np.int32, 2)

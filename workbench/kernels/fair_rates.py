@@ -35,7 +35,9 @@ def fair_rates(
 ) -> NDArray[np.float64]:
     """Rate of each bundle of flows.
 
-    Raises InputError: an array of another length or type, a number out of range, or a bundle that names a link twice.
+    Returns: ndarray of shape (b,), float64: in the unit of the capacities; infinite: nothing limits the bundle. No
+    order of links or bundles changes the rates by more than rounding. Raises InputError: an array of another length or
+    type, a number out of range, or a bundle that names a link twice.
 
     Parameters
     ----------
@@ -51,12 +53,6 @@ def fair_rates(
         Share relative to other bundles, above 0; None: 1 each.
     demand : ndarray of shape (b,), float64, optional
         Rate that a bundle never exceeds, from 0 on; infinite, or None: no limit.
-
-    Returns
-    -------
-    ndarray of shape (b,), float64
-        In the unit of the capacities; infinite: nothing limits the bundle. No order of links or bundles changes the
-        rates by more than rounding.
     """
     capacity = as_array("capacity", capacity, np.float64, 1)
     start = as_array("start", start, np.int64, 1)

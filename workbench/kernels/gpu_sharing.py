@@ -324,14 +324,8 @@ class GpuSharing:
     def give_back(self, shape: int, node: int, gpus: int, others: NDArray[np.int64]) -> None:
         """Free what a pod placed by `fill` holds.
 
-        Raises InputError: no such shape or node.
-
-        Parameters
-        ----------
-        gpus : int
-            Bits of its GPUs.
-        others : ndarray of shape (m,), int64
-            What it holds of the other resources.
+        `gpus`: bits of its GPUs. `others` (ndarray of shape (m,), int64): what it holds of the other resources. Raises
+        InputError: no such shape or node.
         """
         if not (0 <= shape < len(self._shapes) and 0 <= node < self._n):
             raise InputError("no such shape or node", source="give_back", got=f"shape {shape}, node {node}")

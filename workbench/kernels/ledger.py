@@ -68,21 +68,10 @@ def add_pods(
 def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
     """GPU masks of pods if each pod takes all free GPUs of its node and has the node to itself; else None.
 
+    `nodes` (ndarray of shape (p,), int32): Node of each pod. `n_gpus`: GPUs that each pod takes. `gpu_free` (ndarray of
+    shape (n, w), uint64): masks of the free GPUs of each node, as uint64 words. Returns: ndarray of shape (p, w),
+    uint64, or None: None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
     Raises InputError: wrong dtype or shape.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (p,), int32
-        Node of each pod.
-    n_gpus : int
-        GPUs that each pod takes.
-    gpu_free : ndarray of shape (n, w), uint64
-        Masks of the free GPUs of each node, as uint64 words.
-
-    Returns
-    -------
-    ndarray of shape (p, w), uint64, or None
-        None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
     """
     nodes = as_array("nodes", nodes, np.int32, 1)
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)

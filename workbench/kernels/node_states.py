@@ -18,12 +18,8 @@ class NodeStates:
 
     A caller that passes these very arrays together with their states need not have them checked again.
 
-    Raises InputError: wrong dtype or shape, an amount out of range, or an array may still be changed.
-
-    Parameters
-    ----------
-    idle, used, allocatable : ndarray of shape (n, r), int64, read-only
-        At most `MAX_QUANTITY`; only idle may be negative.
+    `idle`, `used`, `allocatable` (ndarray of shape (n, r), int64, read-only): at most `MAX_QUANTITY`; only idle may be
+    negative. Raises InputError: wrong dtype or shape, an amount out of range, or an array may still be changed.
 
     Attributes
     ----------
@@ -55,12 +51,8 @@ class NodeStates:
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Group node intervals whose nodes, compared position by position, are in equal states.
 
-        Parameters
-        ----------
-        spans : ndarray of shape (m, 2), int32
-            First node and one past the last.
-        marks : ndarray of shape (m, w), uint64
-            Further bits by which intervals are told apart: those of one group have equal bits.
+        `spans` (ndarray of shape (m, 2), int32): first node and one past the last. `marks` (ndarray of shape (m, w),
+        uint64): further bits by which intervals are told apart: those of one group have equal bits.
 
         Returns
         -------

@@ -62,14 +62,9 @@ class Repeated:
     def change(self, nodes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
         """Take amounts from the idle resources of nodes, or give them back, before the next `run`.
 
-        Raises InputError: wrong dtype or shape, a node out of range, an amount beyond 2**53; then nothing has changed.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (m,), int32
-            A node may appear several times.
-        rows : ndarray of shape (m, r), int64
-            Amounts taken from each node in base units; negative: given back.
+        `nodes` (ndarray of shape (m,), int32): a node may appear several times. `rows` (ndarray of shape (m, r),
+        int64): amounts taken from each node in base units; negative: given back. Raises InputError: wrong dtype or
+        shape, a node out of range, an amount beyond 2**53; then nothing has changed.
         """
         nodes, rows = as_array("nodes", nodes, np.int32, 1), as_array("rows", rows, np.int64, 2)
         check_length("rows", rows, nodes.shape[0])
@@ -83,10 +78,8 @@ class Repeated:
     def run(self) -> NDArray[np.int32] | None:
         """Find a node for each of the job's pods on the present nodes, without keeping the pods there.
 
-        Returns
-        -------
-        ndarray of shape (n_pods,), int32, or None
-            Node of each pod, -1 for a pod without a node; None if too few pods fit for the job to start.
+        Returns: ndarray of shape (n_pods,), int32, or None: Node of each pod, -1 for a pod without a node; None if too
+        few pods fit for the job to start.
         """
         node = np.empty(self._n_pods, dtype=np.int32)
         return node if self._c.run(node) else None

@@ -18,9 +18,7 @@ def unique_rows(table: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
     ``numpy.unique`` with an axis compares rows as structured values, and a Ctrl-C that meets this comparison ends in a
     TypeError there instead of a KeyboardInterrupt.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n, c), any dtype of whole numbers
+    `table`: ndarray of shape (n, c), any dtype of whole numbers.
 
     Returns
     -------

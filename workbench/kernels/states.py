@@ -18,19 +18,10 @@ MAX_TABLE_DEVICES = 16
 def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """The best bottleneck (lowest pair bandwidth) that k GPUs can have, for every set of free GPUs and every k.
 
-    Raises CapacityError: more than 16 GPUs: the table has a row per state; InputError: not square, or not the same both
-    ways.
-
-    Parameters
-    ----------
-    pair_weight_gb_s : ndarray of shape (n, n), float64
-        Weight of each pair, the same both ways (symmetrised), no NaN; the diagonal is ignored. 1 <= n <= 16.
-
-    Returns
-    -------
-    ndarray of shape (2^n, n + 1), float64
-        Entry [mask, k], for the mask of the free GPUs, in GB/s. inf for k = 1; NaN for k = 0 and if fewer than k are
-        free.
+    `pair_weight_gb_s` (ndarray of shape (n, n), float64): weight of each pair, the same both ways (symmetrised), no
+    NaN; the diagonal is ignored. 1 <= n <= 16. Returns: ndarray of shape (2^n, n + 1), float64: entry [mask, k], for
+    the mask of the free GPUs, in GB/s. inf for k = 1; NaN for k = 0 and if fewer than k are free. Raises CapacityError:
+    more than 16 GPUs: the table has a row per state; InputError: not square, or not the same both ways.
 
     Notes
     -----
@@ -55,19 +46,9 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
 def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Lowest pair weight (GB/s) within each of many sets of GPUs.
 
-    Raises InputError: wrong dtype or shape, a GPU outside the machine.
-
-    Parameters
-    ----------
-    pair_weight_gb_s : ndarray of shape (n, n), float64
-        As in `best_bottlenecks`; any n.
-    sets : ndarray of shape (m, w), uint64
-        Masks, little-endian words, w = (n + 63) // 64.
-
-    Returns
-    -------
-    ndarray of shape (m,), float64
-        inf for sets of fewer than two GPUs.
+    `pair_weight_gb_s` (ndarray of shape (n, n), float64): as in `best_bottlenecks`; any n. `sets` (ndarray of shape (m,
+    w), uint64): masks, little-endian words, w = (n + 63) // 64. Returns: ndarray of shape (m,), float64: inf for sets
+    of fewer than two GPUs. Raises InputError: wrong dtype or shape, a GPU outside the machine.
     """
     weights = _checked(pair_weight_gb_s)
     n, words = len(weights), (len(weights) + 63) // 64
@@ -90,7 +71,8 @@ def alike(
 
     The answer to a question about GPUs is then the same for all nodes of a group.
 
-    Raises InputError: wrong dtype or shape, pods outside of `wanted`.
+    Returns: list of ndarray of intp: nodes of each group, ascending; groups in the order of their first nodes. Raises
+    InputError: wrong dtype or shape, pods outside of `wanted`.
 
     Parameters
     ----------
@@ -102,11 +84,6 @@ def alike(
         GPUs of each pod; the pods of node i are ``wanted[first[i]:first[i] + count[i]]``.
     first, count : ndarray of shape (m,), int64
         Position of the first pod of each node in ``wanted``, and number of its pods.
-
-    Returns
-    -------
-    list of ndarray of intp
-        Nodes of each group, ascending; groups in the order of their first nodes.
     """
     matrix, free = as_array("matrix", matrix, np.int32, 1), as_array("free", free, np.uint64, 2)
     first, count = as_array("first", first, np.int64, 1), as_array("count", count, np.int64, 1)

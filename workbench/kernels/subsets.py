@@ -72,16 +72,8 @@ def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
 def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Devices, ascending, of each of m masks that all hold the same number k of devices.
 
-    Raises InputError: masks that hold different numbers of devices.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m, words), uint64
-        Masks, as `enumerate_masks` returns them.
-
-    Returns
-    -------
-    ndarray of shape (m, k), int64
+    `rows` (ndarray of shape (m, words), uint64): masks, as `enumerate_masks` returns them. Returns: ndarray of shape
+    (m, k), int64. Raises InputError: masks that hold different numbers of devices.
     """
     words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
     sizes = np.bitwise_count(words).sum(axis=1)
@@ -95,6 +87,8 @@ def enumerate_masks(
 ) -> NDArray[np.uint64]:
     """Masks of the k-subsets of a mask, from rank ``start`` on, in lexicographic order.
 
+    Returns: ndarray of shape (m, words), uint64: m = 0 when ``start`` is behind the last subset.
+
     Parameters
     ----------
     mask : int
@@ -107,11 +101,6 @@ def enumerate_masks(
         Largest number of rows, 0 to 1,000,000; call again with a later ``start`` for more.
     n_words : int, optional
         Words per row; None: as many as the mask needs.
-
-    Returns
-    -------
-    ndarray of shape (m, words), uint64
-        m = 0 when ``start`` is behind the last subset.
     """
     words = words_of_mask(mask, n_words)
     check_number("k", k, 0, MAX_DEVICES)
@@ -123,19 +112,9 @@ def enumerate_masks(
 def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.int64]:
     """Position of each given subset of a device mask in the lexicographic list of the subsets of its size.
 
-    Raises InputError: a subset with a device that ``mask`` lacks; CapacityError: a size with 2^62 subsets or more:
-    ranks are int64.
-
-    Parameters
-    ----------
-    mask : int
-        The devices: bit i set means device i.
-    subsets : sequence of int, or ndarray of shape (m, words), uint64
-        Masks; rows of as many words as ``mask`` needs.
-
-    Returns
-    -------
-    ndarray of shape (m,), int64
+    `mask`: the devices: bit i set means device i. `subsets` (sequence of int, or ndarray of shape (m, words), uint64):
+    masks; rows of as many words as ``mask`` needs. Returns: ndarray of shape (m,), int64. Raises InputError: a subset
+    with a device that ``mask`` lacks; CapacityError: a size with 2^62 subsets or more: ranks are int64.
     """
     words = words_of_mask(mask)
     if isinstance(subsets, np.ndarray):

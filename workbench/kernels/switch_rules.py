@@ -105,7 +105,8 @@ def place_closest(
     one; of several pairs the one whose smaller switch is smallest; then the order of the switches. Of two switches the
     smaller is filled first.
 
-    Raises InputError: wrong dtype or shape, a negative number of free nodes.
+    Returns: ndarray of shape (0,), (1,) or (2,), int64: the switches, and the number of pods under each; empty if the
+    allowed switches do not hold the pods. Raises InputError: wrong dtype or shape, a negative number of free nodes.
 
     Parameters
     ----------
@@ -117,11 +118,6 @@ def place_closest(
         At least 1.
     max_shared : int
         How many switches may be taken; more than two never are.
-
-    Returns
-    -------
-    switch, taken : ndarray of shape (0,), (1,) or (2,), int64
-        The switches, and the number of pods under each; empty if the allowed switches do not hold the pods.
     """
     free = as_array("free", free, np.int64, 1)
     allowed = as_array("allowed", allowed, np.bool_, 1)

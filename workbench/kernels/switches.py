@@ -100,12 +100,8 @@ def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.b
 
     A switch is unhealthy if any pod votes so.
 
+    `votes` (ndarray of shape (4, s), int64): number of votes for idle, shared, exclusive and unhealthy, per switch.
     Raises InputError: wrong dtype or shape.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (4, s), int64
-        Number of votes for idle, shared, exclusive and unhealthy, per switch.
 
     Returns
     -------

@@ -23,15 +23,10 @@ VIRTUAL_TOP = -1
 class Forest:
     """The HyperNodes as a forest under one virtual top, whose number is -1.
 
-    Raises InputError: wrong dtype or shape, a parent outside -1..d-1, a cycle.
-
-    Parameters
-    ----------
-    parent : ndarray of shape (d,), int32
-        Parent of each domain, -1 where the virtual top is the parent.
-    tier : ndarray of shape (d,), int32
-        Tier of each domain, smaller is closer. Any ints: tiers may be skipped, leaves may be of different depth, and a
-        parent need not have a greater tier (the LCA follows parents, never tiers).
+    `parent` (ndarray of shape (d,), int32): parent of each domain, -1 where the virtual top is the parent. `tier`
+    (ndarray of shape (d,), int32): tier of each domain, smaller is closer. Any ints: tiers may be skipped, leaves may
+    be of different depth, and a parent need not have a greater tier (the LCA follows parents, never tiers). Raises
+    InputError: wrong dtype or shape, a parent outside -1..d-1, a cycle.
 
     Notes
     -----
@@ -90,17 +85,9 @@ class Forest:
     ) -> NDArray[np.int32]:
         """Lowest common ancestor of each of m pairs of domains (HyperNodes).
 
-        Parameters
-        ----------
-        a, b : ndarray of shape (m,), int32
-            Domains; -1 stands for a node without domain, or the virtual top, and the result is then -1.
-        out : ndarray of shape (m,), int32, optional
-            Written and returned instead of a new array.
-
-        Returns
-        -------
-        ndarray of shape (m,), int32
-            -1 where the pair meets only in the virtual top.
+        `a`, `b` (ndarray of shape (m,), int32): domains; -1 stands for a node without domain, or the virtual top, and
+        the result is then -1. `out` (ndarray of shape (m,), int32): written and returned instead of a new array.
+        Returns: ndarray of shape (m,), int32: -1 where the pair meets only in the virtual top.
         """
         a, b = self._pairs(a, b)
         out = _output("out", out, np.dtype(np.int32), a.shape[0])
@@ -119,6 +106,8 @@ class Forest:
     ) -> NDArray[np.float64]:
         """Score of each of m pairs of domains (HyperNodes): the given value of the pair's lowest common ancestor.
 
+        Returns: ndarray of shape (m,), float64.
+
         Parameters
         ----------
         a, b : ndarray of shape (m,), int32
@@ -131,10 +120,6 @@ class Forest:
             Score where both sides are the same domain; None takes that domain's ``value``.
         out : ndarray of shape (m,), float64, optional
             Written and returned instead of a new array.
-
-        Returns
-        -------
-        ndarray of shape (m,), float64
         """
         a, b = self._pairs(a, b)
         table = self._table(value, top)
@@ -177,6 +162,8 @@ class Forest:
 def tier_scores(tier: NDArray[np.int32], lowest: int, highest: int, *, flat: float) -> NDArray[np.float64]:
     """Closeness of each domain's tier: 1 at tier ``lowest``, 0 at ``highest``, linear between, 0 outside.
 
+    Returns: ndarray of shape (d,), float64.
+
     Parameters
     ----------
     tier : ndarray of shape (d,), int32
@@ -186,10 +173,6 @@ def tier_scores(tier: NDArray[np.int32], lowest: int, highest: int, *, flat: flo
         virtual top (greatest + 1) too.
     flat : float
         Value of a tier inside the range when ``lowest == highest``: 0 in 1.13, 1 later.
-
-    Returns
-    -------
-    ndarray of shape (d,), float64
 
     Notes
     -----

@@ -234,10 +234,8 @@ class TwoLevel:
     def cap(self, left: NDArray[np.int64]) -> None:
         """Give up, for good, the pods beyond a limit.
 
-        Parameters
-        ----------
-        left : ndarray of shape (entries,), int64
-            Pods that each entry (role of a sub-job, numbered as in `left`) may still place.
+        `left` (ndarray of shape (entries,), int64): pods that each entry (role of a sub-job, numbered as in `left`) may
+        still place.
         """
         self._c.cap(checked_amounts("left", left, self._c.left()[2].shape, 0))
 

@@ -35,10 +35,7 @@ RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ...]:
     """Columns of a job as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
 
-    Parameters
-    ----------
-    n_shapes, d, r : int
-        Numbers of pod shapes, HyperNodes (domains) and resources.
+    `n_shapes`, `d`, `r`: numbers of pod shapes, HyperNodes (domains) and resources.
     """
     left = as_array("left", job.left, np.int64, 1)
     m = len(left)
@@ -73,10 +70,7 @@ def checked_job(job: JobColumns, n_shapes: int, d: int, r: int) -> tuple[Any, ..
 def checked_subs(subs: SubJobColumns, job: JobColumns, n_shapes: int, n: int, d: int, r: int) -> tuple[Any, ...]:
     """Columns of sub-jobs as the kernel takes them, C-contiguous; an InputError says what is wrong with one.
 
-    Parameters
-    ----------
-    n_shapes, n, d, r : int
-        Numbers of pod shapes, nodes, HyperNodes (domains) and resources.
+    `n_shapes`, `n`, `d`, `r`: numbers of pod shapes, nodes, HyperNodes (domains) and resources.
     """
     s = len(subs.start) - 1
     rank = subs.rank
@@ -155,10 +149,7 @@ def checked_shape(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None, NDArray[np.float64] | None]:
     """A shape's request and its arrays over the nodes, checked; None if absent.
 
-    Parameters
-    ----------
-    n, r : int
-        Numbers of nodes and resources.
+    `n`, `r`: numbers of nodes and resources.
     """
     return checked_amounts("request", shape.request, (r,), 0), *checked_arrays(shape, n)
 
@@ -206,11 +197,7 @@ def checked_totals(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Used, allocatable and idle amounts of the HyperNodes, and the weights of their columns, checked.
 
-    Parameters
-    ----------
-    packing : ndarray of shape (r,), float64
-    d, r : int
-        Numbers of HyperNodes (domains) and resources.
+    `packing`: ndarray of shape (r,), float64. `d`, `r`: numbers of HyperNodes (domains) and resources.
     """
     shape = (d + 1, r)
     used = checked_amounts("domain_used", nodes.domain_used, shape, 0, MAX_SUM)
@@ -255,11 +242,7 @@ def checked_amounts(
 ) -> NDArray[np.int64]:
     """An array of amounts; an `InputError` if its dtype, its shape or a value is wrong.
 
-    Parameters
-    ----------
-    value : ndarray of shape (*shape), int64
-    low, high : int
-        Limits of the values, both allowed.
+    `value`: ndarray of shape (*shape), int64. `low`, `high`: limits of the values, both allowed.
     """
     if is_sound(value, 8, shape, low, high):
         return value

@@ -48,14 +48,9 @@ class Nodes:
 class Shape(NamedTuple):
     """A pod shape: pods with equal request, allowed nodes and extra node scores.
 
-    Attributes
-    ----------
-    request : ndarray of shape (r,), int64
-        Amounts that one pod requests, in base units.
-    feasible : ndarray of shape (n,), uint8, optional
-        0 where the pods may not run; None: they may run everywhere.
-    extra : ndarray of shape (n,), float64, optional
-        Score of each node to add to the other parts; None: 0.
+    `request` (ndarray of shape (r,), int64): amounts that one pod requests, in base units. `feasible` (ndarray of shape
+    (n,), uint8): 0 where the pods may not run; None: they may run everywhere. `extra` (ndarray of shape (n,), float64):
+    score of each node to add to the other parts; None: 0.
     """
 
     request: NDArray[np.int64]

@@ -24,21 +24,10 @@ Piece = tuple[list[int], list[int]]
 def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int, int]:
     """Divide a set of devices between two pods so that the slower pod is as fast as possible.
 
-    Raises InputError: devices outside the matrix, fewer than two, an empty pod.
-
-    Parameters
-    ----------
-    pair_weight_gb_s : ndarray of shape (n, n), float64
-        Weight of each pair, the same both ways; the diagonal is ignored.
-    mask : int
-        Devices to divide, at least two; every one is given to a pod.
-    n_first : int
-        Number of devices of the first pod; the second pod gets the others.
-
-    Returns
-    -------
-    first, second : int
-        Masks of the two pods' devices. Ties: the lexicographically smallest set for the first pod.
+    `pair_weight_gb_s` (ndarray of shape (n, n), float64): weight of each pair, the same both ways; the diagonal is
+    ignored. `mask`: devices to divide, at least two; every one is given to a pod. `n_first`: number of devices of the
+    first pod; the second pod gets the others. Returns: masks of the two pods' devices. Ties: the lexicographically
+    smallest set for the first pod. Raises InputError: devices outside the matrix, fewer than two, an empty pod.
 
     Notes
     -----

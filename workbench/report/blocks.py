@@ -158,12 +158,8 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     With more than `max_cells` nodes, the innermost domains are folded to one square each until there are at most
     ``max_cells / 4`` boxes; if there are still too many nodes, neighbours inside one box share a square.
 
-    `max_cells`: number of nodes above which domains and nodes are folded.
-
-    Returns
-    -------
-    Layout
-        Deterministic; siblings in natural order of their names; no square below `MIN_CELL` pixels.
+    `max_cells`: number of nodes above which domains and nodes are folded. Returns: deterministic; siblings in natural
+    order of their names; no square below `MIN_CELL` pixels.
     """
     tree = _tree_of(topology)
     if topology.n_nodes > max_cells:
@@ -310,14 +306,8 @@ def _put(box: _Box, x: float, y: float, cell: float) -> Block:
 def square_corners(n: int, left: float, top: float, cell: float) -> list[tuple[float, float]]:
     """Upper left corners (x, y) of the squares of a box, row by row.
 
-    Parameters
-    ----------
-    n : int
-        Number of squares.
-    left, top : float
-        Upper left corner of the block, in pixels.
-    cell : float
-        Side of a square, in pixels.
+    `n`: number of squares. `left`, `top`: upper left corner of the block, in pixels. `cell`: side of a square, in
+    pixels.
     """
     return [(x + left, y + top) for x, y in _grid(n, cell)[0]]
 

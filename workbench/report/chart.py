@@ -76,12 +76,8 @@ def chart(
 def label(x: float, y: float, text: str, anchor: str = "", more: str = "") -> str:
     """A text.
 
-    Parameters
-    ----------
-    anchor : {"", "start", "middle", "end"}
-        Part of the text that stands at `x`; empty: its start.
-    more : str
-        Further attributes, each after a space.
+    `anchor` ({"", "start", "middle", "end"}): part of the text that stands at `x`; empty: its start. `more`: further
+    attributes, each after a space.
     """
     held = f" text-anchor='{anchor}'" if anchor else ""
     return f"<text x='{short(x)}' y='{short(y)}'{held}{more}>{escape(text)}</text>"
@@ -108,14 +104,8 @@ def bar(x: float, y: float, size: tuple[float, float], paint: str, tip: str = ""
 def row_name(name: str, right: float, y: float, *, px: float = 11.0, more: str = "") -> str:
     """The name of a row, left of its bars; a long name is cut, and whole in its tool tip.
 
-    Parameters
-    ----------
-    right, y : float
-        Where the bars begin, and the base line of the text.
-    px : float
-        Font size.
-    more : str
-        Further attributes, each after a space.
+    `right`, `y`: where the bars begin, and the base line of the text. `px`: font size. `more`: further attributes, each
+    after a space.
     """
     shown = fit_text(name, right - 8.0, px)
     tip = "" if shown == name else f"<title>{escape(name)}</title>"
@@ -126,14 +116,7 @@ def row_name(name: str, right: float, y: float, *, px: float = 11.0, more: str =
 def tick_across(x: float, between: tuple[float, float], text: str, y: float, opacity: str = ".2") -> str:
     """A tick of the horizontal axis: a line from top to bottom, and a text.
 
-    Parameters
-    ----------
-    between : (float, float)
-        Top and bottom of the line.
-    y : float
-        Base line of the text.
-    opacity : str
-        Opacity of the line.
+    `between`: top and bottom of the line. `y`: base line of the text. `opacity`: opacity of the line.
     """
     top, bottom = (short(end) for end in between)
     line = f"<line x1='{short(x)}' x2='{short(x)}' y1='{top}' y2='{bottom}' stroke='currentColor' "
@@ -143,10 +126,7 @@ def tick_across(x: float, between: tuple[float, float], text: str, y: float, opa
 def tick_upwards(y: float, between: tuple[float, float], text: str) -> str:
     """A tick of the vertical axis: a line from left to right, and a text beside it.
 
-    Parameters
-    ----------
-    between : (float, float)
-        Left and right end of the line.
+    `between`: left and right end of the line.
     """
     left, right = (short(end) for end in between)
     line = f"<line x1='{left}' x2='{right}' y1='{short(y)}' y2='{short(y)}' stroke='currentColor' "
@@ -158,14 +138,8 @@ def keys(
 ) -> tuple[list[str], float]:
     """A legend: squares with the meanings of their paints, in as many lines as they need.
 
-    Parameters
-    ----------
-    entries : sequence of (str, str)
-        Attributes of the square, and what they mean.
-    left, top, right : float
-        Where it begins and ends, in pixels.
-    px : float
-        Font size.
+    `entries`: attributes of the square, and what they mean. `left`, `top`, `right`: where it begins and ends, in
+    pixels. `px`: font size.
 
     Returns
     -------
@@ -186,10 +160,7 @@ def keys(
 def colour_bar(x: float, y: float, width: float, shades: Sequence[float]) -> list[str]:
     """The colours of a scale side by side, ten pixels high.
 
-    Parameters
-    ----------
-    shades : sequence of float
-        Places on the scale of `heat`, 0 to 1.
+    `shades`: places on the scale of `heat`, 0 to 1.
     """
     step = width / len(shades)
     return [bar(x + i * step, y, (step + 0.5, 10.0), f"fill='{heat(shade)}'") for i, shade in enumerate(shades)]
@@ -200,14 +171,8 @@ def time_axis(
 ) -> str:
     """The attribute by which pages know a chart's axis of time (``crosshair.js``).
 
-    Parameters
-    ----------
-    left, width : float
-        Of the axis, in pixels.
-    between : (float, float)
-        First and last time, in units.
-    across : (float, float)
-        Top and bottom of the charted area, in pixels.
+    `left`, `width`: of the axis, in pixels. `between`: first and last time, in units. `across`: top and bottom of the
+    charted area, in pixels.
     """
     low, high = (round(time * unit.seconds, 6) for time in between)
     parts = (left, width, low, high, unit.seconds, unit.symbol, *across)

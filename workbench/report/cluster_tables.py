@@ -45,13 +45,9 @@ def job_table(
 ) -> list[Table | str]:
     """A table of a cluster's Jobs with the numbers of their pods by phase, and below it why some Jobs wait.
 
-    Parameters
-    ----------
-    rows : int
-        Largest number of Jobs to list; those that wait or run come first.
-    headlines : mapping of str to str
-        For jobs that wait, by ``namespace/name``: what is missing and what would help, shown before the scheduler's
-        reason; not for a Job that can never start, whose reason says both.
+    `rows`: largest number of Jobs to list; those that wait or run come first. `headlines`: for jobs that wait, by
+    ``namespace/name``: what is missing and what would help, shown before the scheduler's reason; not for a Job that can
+    never start, whose reason says both.
     """
     order = ("Pending", "Inqueue", "Restarting", "Unknown", "Failed", "Running")
     shown = sorted(jobs, key=lambda row: order.index(row.phase) if row.phase in order else len(order))[:rows]

@@ -56,10 +56,7 @@ def difference_page(
 ) -> str:
     """An HTML page, complete in itself, with the differences and both topologies side by side.
 
-    Parameters
-    ----------
-    old_name, new_name : str
-        Titles of the two pictures, before and after.
+    `old_name`, `new_name`: titles of the two pictures, before and after.
     """
     pictures = [
         Inserted(draw_topology(snapshot.topology, Occupancy(), title))

@@ -82,14 +82,8 @@ def view_topology(
 ) -> Picture:
     """Draw a topology; this is ``topology.view(…)``.
 
-    Parameters
-    ----------
-    kind : {"svg", "pyvis"}
-        ``svg``: packed blocks, for any size; ``pyvis``: an interactive network, for at most 300 nodes.
-    color_by : Placement, Decision or sequence of them, optional
-        Jobs to colour the nodes by.
-    snapshot : ClusterSnapshot, optional
-        Gives the GPUs of each node and those in use.
+    `kind` ({"svg", "pyvis"}): ``svg``: packed blocks, for any size; ``pyvis``: an interactive network, for at most 300
+    nodes. `color_by`: Jobs to colour the nodes by. `snapshot`: gives the GPUs of each node and those in use.
     """
     if kind not in ("svg", "pyvis"):
         raise InputError("unknown kind of picture", source="kind", got=repr(kind), expected="svg or pyvis")
@@ -102,12 +96,8 @@ def view_matrix(
 ) -> Picture:
     """Draw a GPU bandwidth matrix as a heat map with a set of GPUs marked; this is ``matrix.view(gpus=…)``.
 
-    Parameters
-    ----------
-    gpus : sequence of int
-        The set to mark.
-    pair : tuple of int, optional
-        The slowest pair of the set; by default the slowest direction inside the set.
+    `gpus`: the set to mark. `pair` (tuple of int): the slowest pair of the set; by default the slowest direction inside
+    the set.
     """
     outside = [gpu for gpu in (*gpus, *(pair or ())) if not 0 <= gpu < len(matrix)]
     if outside:
@@ -123,10 +113,8 @@ def view_switch_history(history: SwitchHistory, title: str = "") -> Picture:
 def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = "page") -> Picture:
     """Show a comparison of policies; this is ``comparison.view(…)``.
 
-    Parameters
-    ----------
-    kind : {"page", "pictures"}
-        ``page``: pictures, tables and reasons; ``pictures``: only the pictures side by side, as one SVG.
+    `kind` ({"page", "pictures"}): ``page``: pictures, tables and reasons; ``pictures``: only the pictures side by side,
+    as one SVG.
     """
     if kind not in ("page", "pictures"):
         raise InputError("unknown kind of view", source="kind", got=repr(kind), expected="page or pictures")
@@ -136,10 +124,7 @@ def view_comparison(comparison: Comparison, kind: Literal["page", "pictures"] = 
 def view_difference(found: TopologyDiff, before: Topology | None = None, after: Topology | None = None) -> Picture:
     """Show the differences between two topologies; this is ``found.view(before=…, after=…)``.
 
-    Parameters
-    ----------
-    before, after : Topology, optional
-        The two topologies; if both are given, they are drawn side by side above the tables.
+    `before`, `after`: the two topologies; if both are given, they are drawn side by side above the tables.
     """
     pictures = () if before is None or after is None else (("before", before), ("after", after))
     return Picture(difference_html(found, pictures))

@@ -40,12 +40,7 @@ def fill_levels(
 ) -> tuple[tuple[str, str], ...]:
     """Draw the bars that show how full HyperNodes are: pairs of name and SVG markup; none if no GPU is known.
 
-    Parameters
-    ----------
-    blocks : iterable of (str, Block)
-        Name and box of each domain whose box has a header.
-    tips : bool
-        Whether each bar has a tool tip.
+    `blocks`: name and box of each domain whose box has a header. `tips`: whether each bar has a tool tip.
     """
     amounts = used_of_domains(topology, who)
     if amounts is None:

@@ -42,12 +42,8 @@ def draw_gantt(result: SimulationResult, between: tuple[float, float] | None = N
     A legend tells the colours: waiting, running, and where they occur attempts that a fault stopped, and nodes that a
     job holds without working, while some of its pods wait for nodes.
 
-    Parameters
-    ----------
-    between : (float, float), optional
-        Seconds from which and to which the chart goes, with the jobs that waited or ran then; None: all the time.
-    job : int, optional
-        Number of a job that stands out, and is drawn in any case; None: no one.
+    `between`: seconds from which and to which the chart goes, with the jobs that waited or ran then; None: all the
+    time. `job`: number of a job that stands out, and is drawn in any case; None: no one.
     """
     since, until = between or (0.0, result.end_s)
     unit = time_unit(until)

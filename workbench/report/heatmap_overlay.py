@@ -25,12 +25,8 @@ _COLOUR = "#ff3d9a"
 def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: float, as_image: bool) -> str:
     """SVG marks on the slower direction of each pair with unequal directions, stronger the more unequal they are.
 
-    Parameters
-    ----------
-    left, above, cell : float
-        Place and size of the entries.
-    as_image : bool
-        Pixels instead of corners, for entries too small for a corner.
+    `left`, `above`, `cell`: place and size of the entries. `as_image`: pixels instead of corners, for entries too small
+    for a corner.
     """
     ratio = np.where(matrix.gb_s < matrix.gb_s.T, matrix.asymmetry(), 1.0)
     slower = ratio < _EQUAL
@@ -63,14 +59,8 @@ def asymmetry_text(matrix: BandwidthMatrix) -> str:
 def set_columns(sets: Sequence[tuple[str, Collection[int]]], left: float, above: float, cell: float) -> str:
     """SVG markup of one column per policy beside the heat map's rows, filled where the policy chooses the GPU.
 
-    Parameters
-    ----------
-    sets : sequence of (str, collection of int)
-        Name and choice of each policy.
-    left, above : float
-        Place of the first column, in pixels.
-    cell : float
-        Height of a row, in pixels.
+    `sets`: name and choice of each policy. `left`, `above`: place of the first column, in pixels. `cell`: height of a
+    row, in pixels.
     """
     parts = []
     for at, (name, gpus) in enumerate(sets):

@@ -22,19 +22,9 @@ _LEAST_ROW = 14.0
 def parts_band(parts: MachineParts | None, left: float, above: float, cell: float) -> tuple[str, float]:
     """Draw the band beside the rows of a heat map: the NUMA node of each GPU and the NICs nearest to it.
 
-    Parameters
-    ----------
-    parts : MachineParts or None
-        NUMA nodes and NICs of the machine; None: unknown.
-    left, above : float
-        Upper left corner of the band, in pixels.
-    cell : float
-        Height of a row of the heat map, in pixels. NICs are left out if it is too low for text.
-
-    Returns
-    -------
-    str, float
-        SVG markup and width of the band in pixels; an empty text and 0 if `parts` is None or has no GPU.
+    `parts`: NUMA nodes and NICs of the machine; None: unknown. `left`, `above`: upper left corner of the band, in
+    pixels. `cell`: height of a row of the heat map, in pixels. NICs are left out if it is too low for text. Returns:
+    SVG markup and width of the band in pixels; an empty text and 0 if `parts` is None or has no GPU.
     """
     if parts is None or not parts.n_gpus:
         return "", 0.0

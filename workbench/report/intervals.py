@@ -24,14 +24,8 @@ _PX = 11.0
 class DrawnInterval(NamedTuple):
     """One line of the chart.
 
-    Attributes
-    ----------
-    group : str
-        Lines of one group have one colour.
-    value : float
-        Not finite: the line is drawn without a mark.
-    low, high : float
-        Ends of the interval; not finite: none is known.
+    `group`: lines of one group have one colour. `value`: not finite: the line is drawn without a mark. `low`, `high`:
+    ends of the interval; not finite: none is known.
     """
 
     label: str
@@ -44,17 +38,8 @@ class DrawnInterval(NamedTuple):
 def draw_intervals(title: str, across: str, rows: Sequence[DrawnInterval]) -> str:
     """Draw values with intervals on a common axis that holds zero.
 
-    Parameters
-    ----------
-    across : str
-        What the axis counts, with the unit.
-    rows : sequence of DrawnInterval
-        From top to bottom.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element; all text escaped. Same input, same bytes.
+    `across`: what the axis counts, with the unit. `rows`: from top to bottom. Returns: one ``<svg>`` element; all text
+    escaped. Same input, same bytes.
     """
     ends = [end for row in rows for end in (row.low, row.value, row.high) if isfinite(end)]
     least, most = min([0.0, *ends]), max([0.0, *ends])

@@ -44,12 +44,7 @@ class Key:
 def job_fill(job: int, colours: Sequence[JobColour], key: str) -> str:
     """The SVG paint of a job: its colour, or a reference to its hatching pattern.
 
-    Parameters
-    ----------
-    job : int
-        Number of the job.
-    key : str
-        Prefix of the SVG ids of the hatching patterns, as given to `patterns`.
+    `job`: number of the job. `key`: prefix of the SVG ids of the hatching patterns, as given to `patterns`.
     """
     return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
 
@@ -78,12 +73,8 @@ def patterns(colours: Sequence[JobColour], key: str) -> str:
 def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[int], key: str) -> list[Key]:
     """The entries of a legend: jobs, states of GPUs, tiers of the boxes, and the bars of the HyperNodes.
 
-    Parameters
-    ----------
-    tiers : iterable of int
-        Tiers of the HyperNodes that have a box, smallest first.
-    key : str
-        Prefix of the SVG ids of the hatching patterns.
+    `tiers`: tiers of the HyperNodes that have a box, smallest first. `key`: prefix of the SVG ids of the hatching
+    patterns.
     """
     tiers = list(tiers)
     edge = "stroke='currentColor' stroke-opacity='.5'"
@@ -114,12 +105,7 @@ def legend_keys(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[in
 def legend_svg(keys: Sequence[Key], note: str, width: float) -> tuple[str, float]:
     """Markup of a legend at the origin, and its height in pixels.
 
-    Parameters
-    ----------
-    note : str
-        Written below the entries.
-    width : float
-        In pixels.
+    `note`: written below the entries. `width`: in pixels.
     """
     parts, x, y = [], 0.0, 0.0
     for entry in keys:
@@ -142,14 +128,8 @@ def legend_svg(keys: Sequence[Key], note: str, width: float) -> tuple[str, float
 def legend_html(who: Occupancy, colours: Sequence[JobColour], tiers: Iterable[int], note: str = "") -> str:
     """A legend as a strip of HTML for a page of several pictures.
 
-    Parameters
-    ----------
-    who : Occupancy
-        Names of the jobs, and what is known of GPUs.
-    tiers : iterable of int
-        Tiers of the HyperNodes that have a box, smallest first.
-    note : str
-        Written below the entries.
+    `who`: names of the jobs, and what is known of GPUs. `tiers`: tiers of the HyperNodes that have a box, smallest
+    first. `note`: written below the entries.
     """
     entries = "".join(
         f"<span style='display:inline-flex;align-items:center;gap:4px;margin:0 14px 2px 0;white-space:nowrap'>"

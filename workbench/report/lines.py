@@ -43,6 +43,8 @@ def draw_lines(
 ) -> str:
     """Draw a line chart whose vertical axis begins at zero.
 
+    Returns: one ``<svg>`` element; all text escaped. Same input, same bytes.
+
     Parameters
     ----------
     across, upwards : str
@@ -56,11 +58,6 @@ def draw_lines(
         What the horizontal axis counts if it is time: pages give such charts one crosshair.
     marks : sequence of AxisBand
         Stretches of the horizontal axis that are coloured, behind the lines.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element; all text escaped. Same input, same bytes.
     """
     drawn = {name: [(x, y) for x, y in points if isfinite(y)] for name, points in lines.items()}
     xs = sorted({x for points in drawn.values() for x, _ in points})

@@ -46,6 +46,8 @@ def draw_machine(
 ) -> str:
     """Draw the GPUs of one machine and the links between them.
 
+    Returns: one ``<svg>`` element; all text escaped. Same input, same bytes.
+
     Parameters
     ----------
     chosen : sequence of int
@@ -62,11 +64,6 @@ def draw_machine(
         Heading; also the accessible name.
     named : bool
         Whether the marks of `others` are named beneath; False where a table beside the picture does.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element; all text escaped. Same input, same bytes.
     """
     classes = matrix.link_classes(symmetric)
     layout = machine_layout(classes)

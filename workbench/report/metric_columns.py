@@ -118,14 +118,9 @@ class ShownMetric(NamedTuple):
 class MetricCell(NamedTuple):
     """One cell of a table of metrics.
 
-    Attributes
-    ----------
-    whole : int, optional
-        The amount of which the value is a part.
-    ends : tuple of MetricValue
-        The lower and the upper end of the value's interval; empty if it has none.
-    best : bool
-        Whether no other policy has a better value and at least one has a worse value.
+    `whole`: the amount of which the value is a part. `ends` (tuple of MetricValue): the lower and the upper end of the
+    value's interval; empty if it has none. `best`: whether no other policy has a better value and at least one has a
+    worse value.
     """
 
     value: MetricValue
@@ -149,10 +144,7 @@ class MetricCell(NamedTuple):
 def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Column]:
     """Columns of a table of run metrics with one row per policy.
 
-    Parameters
-    ----------
-    group : str
-        Name of the group whose metrics are shown; empty: the metrics that belong to no group.
+    `group`: name of the group whose metrics are shown; empty: the metrics that belong to no group.
     """
     shown = [metric for metric in comparison.metrics if metric.group == group and view in metric.in_runs]
     runs = [row.metrics for row in comparison.rows if row.metrics is not None]
@@ -191,10 +183,7 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 
     Only policies that placed as many pods of the job as any other compete for the best value.
 
-    Parameters
-    ----------
-    job : str
-        ``namespace/name``.
+    `job`: ``namespace/name``.
     """
     jobs = [None if row.metrics is None else row.metrics.jobs.get(job) for row in comparison.rows]
     return _cells(columns, jobs, "pods")
@@ -203,10 +192,7 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 def shown_metrics(runs: Sequence[Measured], view: View, time: TimeUnit | None = None) -> list[ShownMetric]:
     """The columns of a table of simulations, or of filled clusters, with one row per run.
 
-    Parameters
-    ----------
-    time : TimeUnit, optional
-        Unit of all times.
+    `time`: unit of all times.
     """
     metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
     return [
@@ -221,10 +207,8 @@ def shown_cells(
 ) -> list[list[tuple[str, bool]]]:
     """The cells of such a table: by run and column the text, and whether the value is the best of all runs.
 
-    Parameters
-    ----------
-    amount : str
-        Key of a metric: only runs with the largest value of it compete in the other columns. Empty: all runs compete.
+    `amount`: key of a metric: only runs with the largest value of it compete in the other columns. Empty: all runs
+    compete.
     """
     most = max((run[amount] for run in runs), default=0) if amount else 0
     found: list[list[tuple[str, bool]]] = [[] for _ in runs]

@@ -24,14 +24,8 @@ GPUS_SHOWN_UP_TO_NODES = 64
 class Held(NamedTuple):
     """The pods and GPUs of one job on one node, for a picture.
 
-    Attributes
-    ----------
-    job : int
-        Position in `Occupancy.jobs`.
-    pods, n_gpus : int
-        Number of the job's pods on the node, and of the GPUs that they hold.
-    gpus : tuple of int
-        GPU numbers; empty if unknown, or if the cluster is too large to show them.
+    `job`: position in `Occupancy.jobs`. `pods`, `n_gpus`: number of the job's pods on the node, and of the GPUs that
+    they hold. `gpus` (tuple of int): GPU numbers; empty if unknown, or if the cluster is too large to show them.
     """
 
     job: int
@@ -183,12 +177,8 @@ def _bits(mask: int) -> tuple[int, ...]:
 def closed_nodes(snapshot: ClusterSnapshot, gangs: Iterable[Gang]) -> dict[int, str]:
     """Nodes on which none of the jobs can place a pod, each with the reason.
 
-    `gangs`: taints count if there is a job, and none tolerates them.
-
-    Returns
-    -------
-    dict of int to str
-        ``not ready``, ``cordoned`` or ``tainted`` by the index of the node.
+    `gangs`: taints count if there is a job, and none tolerates them. Returns: ``not ready``, ``cordoned`` or
+    ``tainted`` by the index of the node.
     """
     states = [("not ready", np.asarray(snapshot.not_ready)), ("cordoned", np.asarray(snapshot.unschedulable))]
     tolerations = {role.filter.tolerations for gang in gangs for role in _roles(gang)}

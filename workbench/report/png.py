@@ -18,14 +18,8 @@ __all__ = ["has_font", "svg_image", "to_png"]
 def svg_image(pixels: npt.NDArray[np.uint8], css_class: str, x: float, y: float, width: float, height: float) -> str:
     """An SVG ``<image>`` element that contains its pixels and is drawn without smoothing.
 
-    Parameters
-    ----------
-    pixels : ndarray of shape (rows, columns, 4), uint8
-        Red, green, blue, opacity.
-    css_class : str
-        CSS class of the element.
-    x, y, width, height : float
-        Position and size of the image in SVG user units.
+    `pixels` (ndarray of shape (rows, columns, 4), uint8): red, green, blue, opacity. `css_class`: CSS class of the
+    element. `x`, `y`, `width`, `height`: position and size of the image in SVG user units.
     """
     data = base64.b64encode(_png(pixels)).decode()
     return (

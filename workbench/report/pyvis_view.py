@@ -30,19 +30,9 @@ _OUTSIDE = re.compile(
 def network_html(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
     """Draw a small topology as an interactive network with pyvis.
 
-    Raises CapacityError: more nodes than `MAX_NODES`.
-
-    Parameters
-    ----------
-    topology : Topology
-        At most `MAX_NODES` nodes.
-    who : Occupancy, optional
-        Colours the nodes; a node of several jobs has the first one's colour and names all in its tool tip.
-
-    Returns
-    -------
-    str
-        An ``<iframe srcdoc=…>`` that holds the page of `network_page`.
+    `topology`: at most `MAX_NODES` nodes. `who`: colours the nodes; a node of several jobs has the first one's colour
+    and names all in its tool tip. Returns: an ``<iframe srcdoc=…>`` that holds the page of `network_page`. Raises
+    CapacityError: more nodes than `MAX_NODES`.
     """
     page = network_page(topology, who, height_px)
     return (
@@ -54,10 +44,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
 def network_page(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
     """The interactive network of a small topology as an HTML page of its own.
 
-    Parameters
-    ----------
-    topology, who, height_px
-        As for `network_html`, which raises the same error.
+    `topology`, `who`, `height_px`: as for `network_html`, which raises the same error.
     """
     if topology.n_nodes > MAX_NODES:
         raise CapacityError(

@@ -31,10 +31,7 @@ def columns_of(pictures: int) -> int:
 def comparison_svg(comparison: Comparison) -> str:
     """Draw the cluster once for each policy that answered, in equal sizes, two to four in a row, over one legend.
 
-    Returns
-    -------
-    str
-        One ``<svg>`` element. Same input, same bytes.
+    Returns: one ``<svg>`` element. Same input, same bytes.
     """
     jobs = [gang.key for gang in comparison.gangs]
     topology = comparison.snapshot.topology

@@ -48,6 +48,9 @@ def stretches_of(result: SimulationResult, job: int) -> list[Stretch]:
 def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, job: int | None = None) -> Occupancy:
     """The pods and GPUs of the jobs on each node at one instant.
 
+    Returns: Jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers of
+    GPUs are not known.
+
     Parameters
     ----------
     snapshot : ClusterSnapshot
@@ -57,12 +60,6 @@ def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, 
         that held nodes then are there.
     job : int, optional
         Number of a job that has a colour of its own, and all others have one; None: every job has one.
-
-    Returns
-    -------
-    Occupancy
-        Jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers of GPUs
-        are not known.
     """
     there = attempts_at(result, time_s)
     keys = [result.jobs[attempt.job].gang.key for attempt in there]

@@ -201,12 +201,8 @@ def draw_usage(
 
     Each point is the mean over an equal part of the time.
 
-    Parameters
-    ----------
-    between : (float, float), optional
-        Seconds from which and to which the chart goes; None: all the time that the longest simulation took.
-    stretches : sequence of Stretch
-        Marked in the chart.
+    `between`: seconds from which and to which the chart goes; None: all the time that the longest simulation took.
+    `stretches`: marked in the chart.
     """
     lines = _over_time(results, lambda result, row: 100 * row.gpus / max(result.n_gpus, 1), between)
     return _draw_over_time("GPUs in use", "% of the cluster's GPUs", lines, _axis(results, between), stretches)
@@ -230,12 +226,7 @@ def draw_reasons(
 ) -> str:
     """An SVG chart of how many jobs of a simulation wait for which reason: a line per reason, at most five.
 
-    Parameters
-    ----------
-    between : (float, float), optional
-        As for `draw_usage`.
-    name : str
-        Of the simulation, for the title; empty: the policy.
+    `between`: as for `draw_usage`. `name`: of the simulation, for the title; empty: the policy.
     """
     steps = result.waiting_by_reason
     shown = list(steps)[:_REASONS]

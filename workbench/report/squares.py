@@ -73,14 +73,8 @@ def looks_of(
 ) -> Callable[[tuple[int, ...]], Look]:
     """A function that returns the appearance of a square, given the nodes that it stands for.
 
-    Parameters
-    ----------
-    n_nodes : int
-        Nodes of the topology.
-    size : float
-        Side of a square, in pixels.
-    key : str
-        Prefix of the SVG ids of the hatching patterns.
+    `n_nodes`: nodes of the topology. `size`: side of a square, in pixels. `key`: prefix of the SVG ids of the hatching
+    patterns.
     """
     nodes = range(n_nodes)
     held = {node: tuple(entries) for node, entries in who.held.items()}
@@ -103,12 +97,7 @@ def squares(
 ) -> tuple[tuple[str, str], ...]:
     """The squares of one box as pairs of label and SVG markup, in order; the markup of each is at the origin.
 
-    Parameters
-    ----------
-    size : float
-        Side of a square, in pixels.
-    tips : bool
-        Whether each square has a tool tip.
+    `size`: side of a square, in pixels. `tips`: whether each square has a tool tip.
     """
     begin = _common_start(labels)
     return tuple([(label, _square(label, size, look, tips, begin)) for label, look in zip(labels, looks)])

@@ -23,12 +23,7 @@ def fit_text(text: str, width: float, font_px: float) -> str:
 
     The end is kept because names usually differ there.
 
-    Parameters
-    ----------
-    width : float
-        Pixels available.
-    font_px : float
-        Font size in pixels.
+    `width`: pixels available. `font_px`: font size in pixels.
     """
     room = int(width / (font_px * CHARACTER))
     if len(text) <= room:

@@ -33,13 +33,8 @@ _JOBS_NAMED = 2
 def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
     """Draw the states of the leaf switches after each step of a timeline, with the jobs under each switch.
 
-    `title`: heading; also the accessible name.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element; all text escaped. Same input, same bytes. A cell's tool tip names every job there with
-        its pods.
+    `title`: heading; also the accessible name. Returns: one ``<svg>`` element; all text escaped. Same input, same
+    bytes. A cell's tool tip names every job there with its pods.
     """
     height = _TALL if len(history.names) <= _TALL_SWITCHES else _LOW
     width = _WIDE if len(history.moments) <= _WIDE_STEPS else _NARROW

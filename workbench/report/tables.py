@@ -99,12 +99,8 @@ def metric_table(
 ) -> list[Any]:
     """Terminal table of metrics of simulations, and the legend of its columns.
 
-    Parameters
-    ----------
-    heads : sequence of str
-        Headings of the columns before those of the metrics.
-    rows : iterable of (sequence of str, sequence of (str, bool))
-        Texts of the first columns, and the cells of the metrics as `shown_cells` returns them.
+    `heads`: headings of the columns before those of the metrics. `rows`: texts of the first columns, and the cells of
+    the metrics as `shown_cells` returns them.
     """
     table = new_table(
         *heads,

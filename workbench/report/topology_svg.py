@@ -64,12 +64,9 @@ class Drawing:
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
         """The drawing as a JSON-ready dict with ``frame``, ``groups`` and ``places``, relative to an earlier drawing.
 
-        Parameters
-        ----------
-        shown : Drawing, optional
-            The drawing that the page shows. In ``groups`` an element is given as (name, markup), but consecutive
-            elements of `shown` as one pair: position of the first in the group of `shown`, and number of elements.
-            ``places`` is None if `shown` has equal places. None: everything is given in full.
+        `shown`: the drawing that the page shows. In ``groups`` an element is given as (name, markup), but consecutive
+        elements of `shown` as one pair: position of the first in the group of `shown`, and number of elements.
+        ``places`` is None if `shown` has equal places. None: everything is given in full.
         """
         before = shown.groups if shown is not None else ((),) * len(self.groups)
         same = shown is not None and shown.places == self.places
@@ -116,21 +113,10 @@ def _since(before: Elements, now: Elements) -> list[list[int] | tuple[str, str]]
 class DrawingPlan:
     """The layout of a topology with everything that all its pictures have in common.
 
-    Parameters
-    ----------
-    before : DrawingPlan, optional
-        Plan of earlier pictures with equal `tips`, from which unchanged squares are copied.
-    tips : bool
-        Whether each element has a tool tip; False if the page shows tool tips of its own.
-
-    Attributes
-    ----------
-    tiers : tuple of int
-        Tiers of the HyperNodes that have a box, smallest first.
-    boxes, labels : tuple of (str, str)
-        The groups of a `Drawing` that all pictures share: the boxes, and their labels.
-    places : tuple of str
-        Positions of the squares, as in `Drawing`.
+    `before`: plan of earlier pictures with equal `tips`, from which unchanged squares are copied. `tips`: whether each
+    element has a tool tip; False if the page shows tool tips of its own. `tiers` (tuple of int): tiers of the
+    HyperNodes that have a box, smallest first. `boxes`, `labels` (tuple of (str, str)): the groups of a `Drawing` that
+    all pictures share: the boxes, and their labels. `places` (tuple of str): positions of the squares, as in `Drawing`.
     """
 
     def __init__(self, topology: Topology, before: DrawingPlan | None = None, tips: bool = True) -> None:
@@ -220,6 +206,8 @@ def draw_parts(
 ) -> Drawing:
     """Draw a topology as a `Drawing`, whose parts can be updated separately.
 
+    Returns: groups: the boxes, their labels, their bars, the squares. All text escaped. Same input, same bytes.
+
     Parameters
     ----------
     who : Occupancy, optional
@@ -231,11 +219,6 @@ def draw_parts(
     legend : bool
         Whether the legend stands below the picture; False where one legend serves several pictures, whose page decides
         how small they may be.
-
-    Returns
-    -------
-    Drawing
-        Groups: the boxes, their labels, their bars, the squares. All text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
     plan = plan or DrawingPlan(topology)

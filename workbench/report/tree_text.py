@@ -30,20 +30,11 @@ _MAX_PROBLEMS = 40
 def topology_tree(topology: Topology, depth: int | None = None, unfold: Collection[str] = ()) -> list[Any]:
     """Make the tree that `workbench topology show` prints.
 
-    Raises UnknownNameError: A HyperNode in `unfold` does not exist; InputError: a depth below 1.
-
-    Parameters
-    ----------
-    depth : int, optional
-        Number of tiers to show from the top; every HyperNode of these tiers then has a line. By default as many tiers
-        as fit into `MAX_LINES` lines, and of more than `MAX_SIBLINGS` HyperNodes inside one only the first few.
-    unfold : collection of str
-        HyperNodes to show whole: everything below them, and each node on a line of its own.
-
-    Returns
-    -------
-    list
-        Objects that rich prints: a tree with siblings in natural order (s2 before s10), then the problems.
+    `depth`: number of tiers to show from the top; every HyperNode of these tiers then has a line. By default as many
+    tiers as fit into `MAX_LINES` lines, and of more than `MAX_SIBLINGS` HyperNodes inside one only the first few.
+    `unfold`: HyperNodes to show whole: everything below them, and each node on a line of its own. Returns: objects that
+    rich prints: a tree with siblings in natural order (s2 before s10), then the problems. Raises UnknownNameError: A
+    HyperNode in `unfold` does not exist; InputError: a depth below 1.
     """
     if depth is not None and depth < 1:
         raise InputError("nothing to show", source="--depth", got=str(depth), expected="a number of tiers, from 1")

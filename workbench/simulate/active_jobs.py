@@ -77,12 +77,8 @@ def _total(gang: Gang) -> dict[str, int]:
 class NetworkTimes:
     """The jobs of a simulation that send over a network: their step times change as others come and go.
 
-    Attributes
-    ----------
-    steps : list of StepRow
-        Every change of a step time so far.
-    gb : ndarray of shape (links,), float64
-        GB that each link has carried.
+    `steps`: every change of a step time so far. `gb` (ndarray of shape (links,), float64): GB that each link has
+    carried.
     """
 
     def __init__(self, network: Network) -> None:
@@ -115,11 +111,7 @@ class NetworkTimes:
     def count(self, number: int, steps: float, gb: Floats) -> None:
         """Add the GB that a job has sent to the GB carried by each link.
 
-        Parameters
-        ----------
-        number, steps
-            Of the job; of its training.
-        gb : ndarray of shape (links,), float64
+        `number`, `steps`: of the job; of its training. `gb`: ndarray of shape (links,), float64.
         """
         traffic = self._links.traffic(number)
         gb[traffic.link] += traffic.gb * steps
@@ -137,14 +129,9 @@ class NetworkTimes:
 class ActiveJobs:
     """The jobs of a simulation that hold nodes: those that run, and those that stand still for lost pods.
 
-    `running`: by number, in the order of their starts. `attempts`: those that are over.
-
-    Parameters
-    ----------
-    clock, nodes, quotas, network
-        Shared with the other parts of the simulation; without a network every job works as fast anywhere.
-    events : EventQueue
-        Where the ends of running jobs are planned.
+    `running`: by number, in the order of their starts. `attempts`: those that are over. `clock`, `nodes`, `quotas`,
+    `network`: shared with the other parts of the simulation; without a network every job works as fast anywhere.
+    `events`: where the ends of running jobs are planned.
     """
 
     # Overview:

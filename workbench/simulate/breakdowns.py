@@ -165,10 +165,8 @@ def draw_breakdowns(
 class Faults:
     """The breakdowns of a simulation, which stop jobs and let them wait again.
 
-    Parameters
-    ----------
-    breakdowns, runs, active, candidates
-        Those of the simulation; its jobs, by number; those that hold nodes, and those that wait.
+    `breakdowns`, `runs`, `active`, `candidates`: those of the simulation; its jobs, by number; those that hold nodes,
+    and those that wait.
     """
 
     def __init__(
@@ -211,10 +209,7 @@ def checked_breakdowns(
 ) -> tuple[Breakdown, ...]:
     """The breakdowns, if what breaks is there; else an `InputError`.
 
-    Parameters
-    ----------
-    breakdowns, snapshot, network
-        As of `Simulation`.
+    `breakdowns`, `snapshot`, `network`: as of `Simulation`.
     """
     found = tuple(breakdowns)
     no_gpu = np.zeros(1, dtype=np.uint64)

@@ -31,14 +31,8 @@ class Candidates:
     for those that it lets start. The time to find the next job grows with the number of kinds, not of jobs: jobs of one
     kind ask for the same, so where one of them does not fit, none does.
 
-    Parameters
-    ----------
-    policy, active, retry
-        Those of the simulation.
-    weights : mapping of str to float
-        Weights of queues; 1 if missing.
-    closed : ndarray of shape (n,), bool
-        Nodes that take no pods from the beginning.
+    `policy`, `active`, `retry`: those of the simulation. `weights`: weights of queues; 1 if missing. `closed` (ndarray
+    of shape (n,), bool): nodes that take no pods from the beginning.
 
     Attributes
     ----------

@@ -32,18 +32,10 @@ Longs = npt.NDArray[np.int64]
 def tuned_arrivals(trace: PodTrace, load: float, rng: np.random.Generator) -> Longs:
     """Draw an order in which pods of a trace arrive until they ask for `load` times the cluster's GPUs.
 
-    Raises InputError: no pod of the trace asks for a GPU, or the load is not above 0.
-
-    Parameters
-    ----------
-    load : float
-        GPU thousandths asked for, as a multiple of those of the cluster; above 0.
-
-    Returns
-    -------
-    ndarray of shape (a,), int64
-        Positions in ``trace.gangs``: the pods in a random order, then copies of pods drawn at random if they ask for
-        too little; if they ask for too much, pods drawn at random are left out.
+    `load`: GPU thousandths asked for, as a multiple of those of the cluster; above 0. Returns: ndarray of shape (a,),
+    int64: positions in ``trace.gangs``: the pods in a random order, then copies of pods drawn at random if they ask for
+    too little; if they ask for too much, pods drawn at random are left out. Raises InputError: no pod of the trace asks
+    for a GPU, or the load is not above 0.
 
     Notes
     -----
@@ -105,11 +97,8 @@ class DayZeroFill(Value):
     def curve(self) -> pandas.DataFrame:
         """State of the cluster by arrived demand: a row per percent of its GPU thousandths, from 0 on.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``arrived``, percent. Columns ``allocated`` and ``fragmented``, percent of the cluster's GPU
-            thousandths, and ``fragmented_of_idle``, percent of the idle ones.
+        Returns: index ``arrived``, percent. Columns ``allocated`` and ``fragmented``, percent of the cluster's GPU
+        thousandths, and ``fragmented_of_idle``, percent of the idle ones.
 
         Notes
         -----

@@ -275,10 +275,7 @@ class Reservation(NamedTuple):
 def reserve(needed: int, free: int, now_s: float, running: Iterable[tuple[float, int]]) -> Reservation:
     """Reserve GPUs for a job that does not fit now.
 
-    Parameters
-    ----------
-    needed, free, now_s, running
-        GPUs that it needs; those that are free now; end and GPUs of each running job.
+    `needed`, `free`, `now_s`, `running`: GPUs that it needs; those that are free now; end and GPUs of each running job.
     """
     begins, later = float("inf"), free
     ends: dict[float, int] = {}

@@ -154,18 +154,11 @@ def _drawn(trace: PodTrace, seed: int, load: float) -> tuple[Longs, Ints]:
 def allocation_bound(trace: PodTrace, arrivals: Longs) -> int:
     """GPU thousandths that no choice of nodes and GPUs can exceed, be all arrivals known beforehand.
 
-    Parameters
-    ----------
-    arrivals : ndarray of shape (a,), int64
-        Positions in ``trace.gangs``.
-
-    Returns
-    -------
-    int
-        The smaller of two numbers: what the arrivals ask for, and the sum over groups of nodes that accept the same
-        pods of what such a group can hold. A group holds at most as much as its GPUs, each filled with the sizes of
-        pods that come closest to a whole GPU, and at most what its CPUs feed: all pods that it accepts are offered to
-        it, cut into pieces, those with the least CPU per GPU first.
+    `arrivals` (ndarray of shape (a,), int64): positions in ``trace.gangs``. Returns: the smaller of two numbers: what
+    the arrivals ask for, and the sum over groups of nodes that accept the same pods of what such a group can hold. A
+    group holds at most as much as its GPUs, each filled with the sizes of pods that come closest to a whole GPU, and at
+    most what its CPUs feed: all pods that it accepts are offered to it, cut into pieces, those with the least CPU per
+    GPU first.
 
     Notes
     -----

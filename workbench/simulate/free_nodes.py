@@ -25,11 +25,8 @@ def free_nodes(result: SimulationResult, snapshot: ClusterSnapshot) -> pandas.Da
 
     `snapshot` is the cluster at the start of the simulation.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row at time 0, and one per instant at which an attempt began or ended: time_s, free (nodes), and for each tier
-        t a column ``tier t``: most free nodes in one of its HyperNodes. A row holds until the time of the next.
+    Returns: a row at time 0, and one per instant at which an attempt began or ended: time_s, free (nodes), and for each
+    tier t a column ``tier t``: most free nodes in one of its HyperNodes. A row holds until the time of the next.
     """
     import pandas
 

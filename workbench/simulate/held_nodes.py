@@ -131,10 +131,7 @@ class HeldNodes(Working):
     def break_down(self, fault: Key, nodes: Iterable[int], gpus: int = 0) -> None:
         """Close nodes, or some GPUs of one, until `repair`; no job holds what breaks any more.
 
-        Parameters
-        ----------
-        fault, nodes, gpus
-            Key of the fault; bits of GPUs, or 0 for whole nodes.
+        `fault`, `nodes`, `gpus`: key of the fault; bits of GPUs, or 0 for whole nodes.
         """
         self._faults[fault] = tuple(nodes), gpus
         for node in self._faults[fault][0]:
@@ -266,10 +263,8 @@ def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
 def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:
     """The snapshot after some GPUs of a node have failed: the node offers fewer GPUs.
 
-    Parameters
-    ----------
-    snapshot, node, gpus
-        Index of the node, and numbers of the GPUs; an `InputError` says which of them is not healthy before.
+    `snapshot`, `node`, `gpus`: index of the node, and numbers of the GPUs; an `InputError` says which of them is not
+    healthy before.
     """
     total, free = snapshot.gpu_total.copy(), snapshot.gpu_free.copy()
     allocatable = snapshot.allocatable.copy()

@@ -85,12 +85,8 @@ class RunningJob:
     def attempt(self, job: int, end_s: float, outcome: str, saved_s: float, undone_s: float = 0.0) -> Attempt:
         """The attempt as it ends now.
 
-        Parameters
-        ----------
-        job, end_s, outcome, saved_s
-            As for `Attempt`.
-        undone_s : float
-            Seconds of work, with all pods, that are lost.
+        `job`, `end_s`, `outcome`, `saved_s`: as for `Attempt`. `undone_s`: seconds of work, with all pods, that are
+        lost.
         """
         slowed = _seconds(end_s - self.begins_s - self.unslowed_s)
         # At the present pace: GPU-seconds of a second of work are the same with few pods as with all.
@@ -102,10 +98,7 @@ class RunningJob:
     def grow(self, job: int, now_s: float, placement: Placement) -> Attempt:
         """Go on with more pods; returns the time with the former ones as a row of the result.
 
-        Parameters
-        ----------
-        job, now_s, placement
-            Number of the job; up to when work is counted; placement with the further pods.
+        `job`, `now_s`, `placement`: number of the job; up to when work is counted; placement with the further pods.
         """
         row = self.attempt(job, now_s, "grown", 0.0)
         self.placement, self.start_s = placement, now_s
@@ -271,10 +264,8 @@ def kind_of(gang: Gang) -> Hashable | None:
 def runs_of(jobs: Iterable[SimulatedJob], rank: Callable[[SimulatedJob], Any], *, alone: bool) -> tuple[JobRun, ...]:
     """Jobs as they are before a simulation; refuses two of one name.
 
-    Parameters
-    ----------
-    jobs, rank, alone
-        The jobs; their rank by the discipline; whether each is a kind of its own, even if it asks for the same.
+    `jobs`, `rank`, `alone`: the jobs; their rank by the discipline; whether each is a kind of its own, even if it asks
+    for the same.
     """
     runs: list[JobRun] = []
     numbers: dict[Hashable, int] = {}

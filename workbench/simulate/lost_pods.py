@@ -31,18 +31,9 @@ _WRITTEN = frozenset({IS_SHARED, IS_HEALTHY, SHARED_ADDRESS, RANK_ANNOTATION})
 def after_fault(placement: Placement, lost: Mask, *, by_pods: bool) -> Placement | None:
     """Return what a job keeps after a fault.
 
-    Parameters
-    ----------
-    lost : ndarray of shape (n_pods,), bool
-    by_pods : bool
-        Whether a job loses these pods only; otherwise it loses all of them. A HyperJob loses its Jobs with such pods
-        in either case.
-
-    Returns
-    -------
-    Placement or None
-        Placement of the whole job with lost pods unplaced, possibly all of them; None: the job keeps nothing and is
-        placed anew.
+    `lost`: ndarray of shape (n_pods,), bool. `by_pods`: whether a job loses these pods only; otherwise it loses all of
+    them. A HyperJob loses its Jobs with such pods in either case. Returns: placement of the whole job with lost pods
+    unplaced, possibly all of them; None: the job keeps nothing and is placed anew.
     """
     if placement.gang.jobs:
         return _without_jobs(placement, lost)
@@ -91,14 +82,8 @@ def former_pods(placement: Placement, lost: Mask) -> tuple[FormerPod, ...]:
 def missing_pods(placement: Placement, former: Collection[FormerPod] = (), faulty: Collection[str] = ()) -> Gang:
     """The gang of the pods of a job that have no node; those that have one are `Gang.ready`, by the same names.
 
-    Parameters
-    ----------
-    placement : Placement
-        Placement of the whole job; of a HyperJob whole Jobs are missing.
-    former : collection of FormerPod
-        What pods of the job had before faults took them.
-    faulty : collection of str
-        Names of nodes that are broken now.
+    `placement`: placement of the whole job; of a HyperJob whole Jobs are missing. `former`: what pods of the job had
+    before faults took them. `faulty`: names of nodes that are broken now.
     """
     gang = placement.gang
     if gang.jobs:

@@ -83,14 +83,8 @@ class Usage(NamedTuple):
 class StepRow(NamedTuple):
     """Seconds of a job's training step from an instant until its next row, or its end.
 
-    Attributes
-    ----------
-    card_s : float
-        If nothing but the network cards of its nodes limited it.
-    alone_s : float
-        On the links of its placement, without other jobs.
-    now_s : float
-        Beside the other jobs.
+    `card_s`: if nothing but the network cards of its nodes limited it. `alone_s`: on the links of its placement,
+    without other jobs. `now_s`: beside the other jobs.
     """
 
     time_s: float

@@ -65,16 +65,12 @@ _SOURCES = frozenset({".py", ".pyx", ".pxd"})
 def digest_of(*values: Any) -> str:
     """SHA-256 of the content of some values, in hex.
 
-    Raises InputError: an object that can be taken apart in none of these ways, and not by pickle either.
-
-    Parameters
-    ----------
-    *values
-        Plain data, numpy arrays, dataclasses (those of this package without the fields `source`, `taken_at` and
-        `gaps`), policies, functions, classes and objects of them. A function written by the user counts with its code,
-        its defaults, its attributes, what it closes over, the global names that it uses and the user's modules that it
-        imports; a class with its attributes; a module with its text and the texts of the user's modules that it
-        imports. What belongs to Python or an installed package counts by its name.
+    `values`: plain data, numpy arrays, dataclasses (those of this package without the fields `source`, `taken_at` and
+    `gaps`), policies, functions, classes and objects of them. A function written by the user counts with its code, its
+    defaults, its attributes, what it closes over, the global names that it uses and the user's modules that it imports;
+    a class with its attributes; a module with its text and the texts of the user's modules that it imports. What
+    belongs to Python or an installed package counts by its name. Raises InputError: an object that can be taken apart
+    in none of these ways, and not by pickle either.
     """
     sums = _Sums()
     sums.add(values)

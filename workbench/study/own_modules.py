@@ -45,14 +45,9 @@ def own_modules(names: Iterable[str], known: Set[str] = frozenset()) -> dict[str
     """The user's own modules among some, with those that they import, and so on.
 
     `names`: full names of modules. Names of nothing, and of modules that are not the user's, are left out. `known`:
-    modules to leave out, with what is imported by them alone.
-
-    Returns
-    -------
-    dict of str to str
-        SHA-256 in hex of each module's file as it is now, by the module's name, in the order of the names. Worker
-        processes import that file, whatever this process imported before. A package counts without its submodules,
-        unless they are imported, too.
+    modules to leave out, with what is imported by them alone. Returns: SHA-256 in hex of each module's file as it is
+    now, by the module's name, in the order of the names. Worker processes import that file, whatever this process
+    imported before. A package counts without its submodules, unless they are imported, too.
     """
     found: dict[str, str] = {}
     waiting = [*names]
@@ -89,13 +84,8 @@ def reached_modules(modules: Iterable[str], names: Iterable[str]) -> frozenset[s
 def imported_modules(code: CodeType, package: str) -> frozenset[str]:
     """Names of modules that a piece of code imports, also in the functions inside of it.
 
-    `package`: name of the package that relative imports begin in; empty: none.
-
-    Returns
-    -------
-    frozenset of str
-        Full names, with the packages around each module. ``from a import b`` gives ``a`` and ``a.b``, which may be no
-        module.
+    `package`: name of the package that relative imports begin in; empty: none. Returns: full names, with the packages
+    around each module. ``from a import b`` gives ``a`` and ``a.b``, which may be no module.
     """
     found: set[str] = set()
     # Before 3.13, dis shows the prefixes of long arguments as instructions.

@@ -68,12 +68,8 @@ class StudyWorkload(Value):
 class Run:
     """One simulation of a study: the names of its parts, its seed, and the digest of its content.
 
-    Attributes
-    ----------
-    digest : str
-        SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and the
-        metrics that the user added. Runs
-        of equal content have equal digests, in whatever study and by whatever names.
+    `digest`: SHA-256 in hex of the package's sources and of the contents of cluster, jobs, policy, parameters, seed and
+    the metrics that the user added. Runs of equal content have equal digests, in whatever study and by whatever names.
     """
 
     topology: str
@@ -205,17 +201,10 @@ class StudyPlan(Value):
     def policy_of(self, name: str, workload: str, seed: int) -> Policy:
         """The policy of a run.
 
-        Raises InputError: a policy with a parameter that has to change was not made by `get_policy`, and its class has
-        no `with_parameters` of its own.
-
-        Parameters
-        ----------
-        name : str
-            Name of the policy in the study.
-        workload : str
-            A policy that judges by usual pods gets those of this workload, unless the user named others.
-        seed : int
-            A policy with a parameter ``seed`` gets this one.
+        `name`: name of the policy in the study. `workload`: a policy that judges by usual pods gets those of this
+        workload, unless the user named others. `seed`: a policy with a parameter ``seed`` gets this one. Raises
+        InputError: a policy with a parameter that has to change was not made by `get_policy`, and its class has no
+        `with_parameters` of its own.
         """
         policy, usual = self.policies[name], self.workloads[workload].usual
         if usual is not None:

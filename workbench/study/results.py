@@ -43,12 +43,7 @@ def prepare_folder(folder: Path) -> None:
 def keep_result(folder: Path, run: Run, summary: dict[str, float]) -> None:
     """Write the metrics of a run atomically: after a crash its file is complete or missing.
 
-    Parameters
-    ----------
-    folder : Path
-        As `prepare_folder` made it.
-    summary : dict of str to float
-        Numbers by their keys; NaN is kept as null.
+    `folder`: as `prepare_folder` made it. `summary`: numbers by their keys; NaN is kept as null.
     """
     plain = {key: None if summary[key] != summary[key] else summary[key] for key in _numbers()}
     content = orjson.dumps({"run": run.digest, "summary": plain}, option=orjson.OPT_INDENT_2)

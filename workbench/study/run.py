@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cancel import check
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.errors import ClusterError, InputError, WorkbenchError
 from workbench.evaluate.metric_table import added_simulation_metrics
 from workbench.optional import optional
@@ -36,10 +36,7 @@ def run_study(
 ) -> pandas.DataFrame:
     """Do the missing runs of a study, write all results into one file, and return them.
 
-    Parameters
-    ----------
-    address, workers, progress
-        As in `Study.run`, with its errors.
+    `address`, `workers`, `progress`: as in `Study.run`, with its errors.
     """
     check_connection(address, workers)
     with optional("study"):

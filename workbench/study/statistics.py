@@ -156,6 +156,9 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean of some values.
 
+    Returns: the quantiles (1 - level) / 2 and (1 + level) / 2 of the samples' means, interpolated linearly. NaN for
+    fewer than two values.
+
     Parameters
     ----------
     values : ndarray of shape (n,), float64
@@ -165,12 +168,6 @@ def bootstrap_interval(
         Between 0 and 1.
     resamples : int
         Number of samples.
-
-    Returns
-    -------
-    low, high : float
-        The quantiles (1 - level) / 2 and (1 + level) / 2 of the samples' means, interpolated linearly. NaN for fewer
-        than two values.
 
     Notes
     -----
@@ -194,12 +191,8 @@ def bootstrap_interval(
 def sign_test(better: int, worse: int) -> float:
     """Exact two-sided sign test: probability of a split at least this uneven if better and worse were equally likely.
 
-    `better`, `worse`: independent values, such as pairs of different seeds; equal ones are left out.
-
-    Returns
-    -------
-    float
-        Probability, at most 1; 1 if there is no value.
+    `better`, `worse`: independent values, such as pairs of different seeds; equal ones are left out. Returns:
+    probability, at most 1; 1 if there is no value.
     """
     n = better + worse
     tail = sum(comb(n, k) for k in range(min(better, worse) + 1))

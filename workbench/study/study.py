@@ -62,9 +62,9 @@ class Study(StudyPlan):
     ) -> pandas.DataFrame:
         """Do the runs whose results the folder has not, on Dask, and return the results of all.
 
-        Raises InputError: the folder cannot be written; `workers` together with an address; a policy raised an error,
-        which is told after all other runs are done. Raises ClusterError: no scheduler answers, a worker runs another
-        version, or workers die.
+        Returns: as `results`. Raises InputError: the folder cannot be written; `workers` together with an address; a
+        policy raised an error, which is told after all other runs are done. Raises ClusterError: no scheduler answers,
+        a worker runs another version, or workers die.
 
         Parameters
         ----------
@@ -78,11 +78,6 @@ class Study(StudyPlan):
             Worker processes on this machine, of one thread each; None: as many as there are cores for this process.
         progress : bool or callable, optional
             True: show a bar. A function is called with (runs done, runs, the last one in words).
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `results`.
         """
         with reported(progress) as step:
             return run_study(self, Path(folder), address, workers, step)

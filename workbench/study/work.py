@@ -97,16 +97,9 @@ def simulate_case(
 ) -> dict[str, Any]:
     """Simulate one case and return the numbers of `SimulationResult.summary`.
 
-    Raises ClusterError: this process runs another version of the package.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults.
-    package : str
-        `package_digest` of whoever asks.
-    added : sequence of Metric
-        Metrics of simulations that the user added, which the process of a worker does not know.
+    `seed`: seed of the arrivals, as `workbench simulate --seed` takes it, and of the faults. `package`:
+    `package_digest` of whoever asks. `added`: metrics of simulations that the user added, which the process of a worker
+    does not know. Raises ClusterError: this process runs another version of the package.
     """
     if package != package_digest():
         raise ClusterError("a worker runs another version of the workbench than this process; install the same on both")

@@ -27,12 +27,11 @@ from workbench.report.html import explanation_html
 from workbench.report.topology_svg import Drawing, DrawingPlan
 from workbench.topology.history import Beside
 from workbench.widgets.comparison_view import comparison_view, picture_plan, pictures, result_line
-from workbench.widgets.finished_comparison import FinishedComparison, exported
+from workbench.widgets.finished_comparison import FinishedComparison, exported, repeat_command
 from workbench.widgets.job_text import gangs_of, job_yaml, with_file
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.own_steps import OwnSteps
 from workbench.widgets.panel import STATIC, Panel
-from workbench.widgets.repeat_command import repeat_command
 from workbench.widgets.tried_fix import ClusterSteps, fix_record, try_fix
 from workbench.widgets.worker import Worker, WorkProgress
 
@@ -208,10 +207,8 @@ class PlacementComparer(Panel):
     def take_jobs(self, text: str) -> tuple[int, str]:
         """Replace the job text; its jobs are placed together with those that were passed as values.
 
-        Returns
-        -------
-        (int, str)
-            Line and message of the first error, in which case the previous jobs are kept; (0, "") without an error.
+        Returns: line and message of the first error, in which case the previous jobs are kept; (0, "") without an
+        error.
         """
         self._text = text
         try:

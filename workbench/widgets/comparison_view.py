@@ -173,14 +173,8 @@ def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Dr
 def picture_after(comparison: Comparison, policy: int, steps: int, plan: DrawingPlan | None = None) -> Drawing:
     """A picture of the cluster after the first decisions of a policy; each job has the colour it has after all of them.
 
-    Parameters
-    ----------
-    policy : int
-        Index of the policy's row in the comparison.
-    steps : int
-        Number of decisions, in the order in which they were taken.
-    plan : DrawingPlan, optional
-        As for `workbench.report.topology_svg.draw_parts`.
+    `policy`: index of the policy's row in the comparison. `steps`: number of decisions, in the order in which they were
+    taken. `plan`: as for `workbench.report.topology_svg.draw_parts`.
     """
     check()
     row = comparison.rows[policy]

@@ -271,16 +271,9 @@ class TopologyEditor(Panel):
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one operation called `label`.
 
-        Raises InputError: as `check`; nothing has changed then.
-
-        Parameters
-        ----------
-        edits : sequence of Edit
-            Of nodes, which are drawn, and of queues and running pods, which are not.
-        case : EditedSession
-            The session in which they were tried.
-        beside : Beside
-            What the operation has changed besides the drawing.
+        `edits`: of nodes, which are drawn, and of queues and running pods, which are not. `case`: the session in which
+        they were tried. `beside`: what the operation has changed besides the drawing. Raises InputError: as `check`;
+        nothing has changed then.
         """
         changes, before = drawn_changes(self.draft, edits), self._before
         after = before

@@ -33,16 +33,9 @@ NOTHING = Copied()
 def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tuple[str, list[Change]]:
     """Translate an operation of the page into changes of the drawing; returns its name in the history, and the changes.
 
-    Raises InputError: an unknown operation, an argument of the wrong type, or what the operation itself refuses.
-
-    Parameters
-    ----------
-    draft : Draft
-        Not changed.
-    op : dict
-        ``op`` names the operation (see `_OPERATIONS`), the rest are its arguments.
-    copied : Copied
-        The items that the operation ``paste`` inserts.
+    `draft`: not changed. `op`: ``op`` names the operation (see `_OPERATIONS`), the rest are its arguments. `copied`:
+    the items that the operation ``paste`` inserts. Raises InputError: an unknown operation, an argument of the wrong
+    type, or what the operation itself refuses.
     """
     name = op.get("op")
     if not isinstance(name, str) or name not in _OPERATIONS:

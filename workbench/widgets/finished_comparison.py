@@ -1,20 +1,22 @@
-"""`FinishedComparison`: a comparison that ran to its end, with what its page asks about it and saves of it."""
+"""A comparison that ran to its end: what its page asks and saves of it, and `repeat_command`, which repeats it."""
 
 from __future__ import annotations
 
 import base64
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.cancel import check
 from workbench.errors import InputError
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.policy_choices import make_policy
+from workbench.evaluate.policy_choices import make_policy, policy_choices
 from workbench.evaluate.whatif.advice import advise
 from workbench.evaluate.whatif.edit import EditedSession
 from workbench.evaluate.whatif.fix import FixReport
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.placement import Refusal
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import report_html
@@ -25,7 +27,7 @@ from workbench.widgets.comparison_view import brief_cause, differences_view, occ
 from workbench.widgets.messages import text_in
 from workbench.widgets.place_card import PictureWalk, card_of
 
-__all__ = ["FinishedComparison", "exported"]
+__all__ = ["FinishedComparison", "exported", "repeat_command"]
 
 #: Pending cells whose causes are worked out after a comparison; the others say what the policy said.
 _MOST_CAUSES = 40
@@ -35,16 +37,8 @@ class FinishedComparison:
     """A comparison that ran to its end, and the answers to what its page asks about it.
 
     `reports`: reports on pending jobs, by row and job, as far as they are made; None: the policy failed on a changed
-    cluster.
-
-    Parameters
-    ----------
-    number : int
-        Number of the result, which the page knows.
-    ran : sequence of (str, mapping)
-        Name and parameters of the policy of each row.
-    plan : DrawingPlan
-        Layout of the pictures.
+    cluster. `number`: number of the result, which the page knows. `ran`: name and parameters of the policy of each row.
+    `plan`: layout of the pictures.
     """
 
     def __init__(
@@ -153,3 +147,46 @@ def exported(comparison: Comparison, kind: object) -> dict[str, Any]:
         note = "" if has_font() else "no font was found where the kernel runs: the picture has no letters"
         return {"name": "comparison.png", "type": "image/png", "base64": image, "note": note}
     raise InputError("no such form", source="comparer", got=shown(kind), expected="html, csv, svg or png")
+
+
+def repeat_command(files: Sequence[str], chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """The shell command ``workbench compare FILES --policies … --set …`` for a comparison.
+
+    Raises InputError: no command repeats the comparison, because it has a policy twice, a parameter with different
+    values for two policies, or a policy that is defined in a notebook.
+
+    `files`: files with the cluster and the jobs. `chosen`: names and parameters with which the policies ran.
+    """
+    names = [name for name, _ in chosen]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise _unsaid(f"{twice} is compared twice", "each policy once")
+    here = {choice["name"] for choice in policy_choices() if choice["source"] == "__main__"}
+    own = next((name for name in names if here & set(name.split("+"))), None)
+    if own is not None:
+        raise _unsaid(f"{own} is defined in this notebook", "policies that are installed")
+    given = {key: value for _, parameters in chosen for key, value in parameters.items()}
+    for name, parameters in chosen:
+        wanted = make_policy(name, parameters).parameters
+        made = make_policy(name, {key: value for key, value in given.items() if key in wanted}).parameters
+        unlike = next((key for key in wanted if made[key] != wanted[key]), None)
+        if unlike is not None:
+            raise _unsaid(
+                f"{unlike} is {_written(wanted[unlike])} for {name}, another value elsewhere",
+                "one value for every policy that has the parameter",
+            )
+    settings = [part for key, value in given.items() for part in ("--set", f"{key}={_written(value)}")]
+    return shlex.join(["workbench", "compare", *files, "--policies", ",".join(names), *settings])
+
+
+def _unsaid(got: str, expected: str) -> InputError:
+    return InputError("no command repeats this comparison", source="comparer", got=got, expected=expected)
+
+
+def _written(value: object) -> str:
+    """A parameter value as ``--set`` takes it: a configuration's file name, a table as name=number,…"""
+    if isinstance(value, SchedulerConfig):
+        return value.source or "volcano-scheduler.conf"
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={number}" for key, number in value.items())
+    return str(value)

@@ -45,14 +45,8 @@ class GpusInUse:
 def item_card(draft: Draft, item_id: int, in_use: GpusInUse, before: ClusterSnapshot | None) -> dict[str, Any]:
     """Title and lines of the card of an item of the drawing (a switch or a node), as a JSON-ready dict.
 
-    Parameters
-    ----------
-    item_id : int
-        Number of the item.
-    in_use : GpusInUse
-        What running pods hold of the GPUs of the drawing.
-    before : ClusterSnapshot, optional
-        The cluster from which the drawing was made, for its running pods; None: there is none.
+    `item_id`: number of the item. `in_use`: what running pods hold of the GPUs of the drawing. `before`: the cluster
+    from which the drawing was made, for its running pods; None: there is none.
     """
     item = draft[item_id]
     nodes = [item] if item.kind == "node" else [one for one in draft.beneath(item_id) if one.kind == "node"]

@@ -32,14 +32,8 @@ def gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
 def with_file(text: str, file: str, name: str) -> str:
     """The text of the jobs with a file added.
 
-    Raises InputError: no jobs can be read of the file, alone or with the text.
-
-    Parameters
-    ----------
-    text, file : str
-        Manifests of the jobs so far, and those to add.
-    name : str
-        Name of the file, for the error.
+    `text`, `file`: manifests of the jobs so far, and those to add. `name`: name of the file, for the error. Raises
+    InputError: no jobs can be read of the file, alone or with the text.
     """
     joined = f"{text.rstrip()}\n---\n{file}" if text.strip() else file
     try:

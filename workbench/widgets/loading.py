@@ -50,10 +50,7 @@ class Loading(Generic[T]):
     def begin(self, name: str, read: Callable[[], T]) -> bool:
         """Begin to call `read`, which reads the file `name`; a reading that is under way is cancelled.
 
-        Returns
-        -------
-        bool
-            Whether the result can already be taken. If not, the page is told when it can.
+        Returns: whether the result can already be taken. If not, the page is told when it can.
         """
         self.cancel()
         found: list[T | Exception] = []

@@ -22,14 +22,9 @@ _NAMED = 6
 class HitJob:
     """A running job with pods on nodes that are cut off or cordoned.
 
-    Attributes
-    ----------
-    key : str
-        ``namespace/name``, or ``pod namespace/name`` of a pod that belongs to no gang.
-    lost : int
-        Those on nodes that a failed node, switch or link cuts off.
-    staying : int
-        Those on nodes that are only cordoned: they go on, but would not come back there.
+    `key`: ``namespace/name``, or ``pod namespace/name`` of a pod that belongs to no gang. `lost`: those on nodes that a
+    failed node, switch or link cuts off. `staying`: those on nodes that are only cordoned: they go on, but would not
+    come back there.
     """
 
     key: str
@@ -49,12 +44,8 @@ class HitJob:
 def hit_jobs(draft: Draft, before: ClusterSnapshot | None, ids: Collection[int] | None = None) -> list[HitJob]:
     """The running jobs with pods on nodes that are cut off or cordoned, by name.
 
-    Parameters
-    ----------
-    before : ClusterSnapshot, optional
-        The cluster that is drawn, for its running pods; None: nothing runs.
-    ids : collection of int, optional
-        Only pods on these nodes; None: on all.
+    `before`: the cluster that is drawn, for its running pods; None: nothing runs. `ids`: only pods on these nodes;
+    None: on all.
     """
     if before is None or not before.running or not any(i.failed or i.link_failed or i.cordoned for i in draft):
         return []

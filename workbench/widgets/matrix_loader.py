@@ -66,12 +66,9 @@ class _Answered:
 class MatrixLoader(Panel):
     """Jupyter widget that loads a bandwidth matrix and finds the best k GPUs.
 
-    Parameters
-    ----------
-    matrix : BandwidthMatrix or array_like of shape (n, n), optional
-        In GB/s; without it the widget waits for a file, a paste or a drop.
-    assign : callable, optional
-        Gives the matrix to nodes and names them, as `TopologyEditor.assign` does; without it nothing can be assigned.
+    `matrix` (BandwidthMatrix or array_like of shape (n, n)): in GB/s; without it the widget waits for a file, a paste
+    or a drop. `assign`: gives the matrix to nodes and names them, as `TopologyEditor.assign` does; without it nothing
+    can be assigned.
 
     Attributes
     ----------

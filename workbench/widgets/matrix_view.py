@@ -113,16 +113,10 @@ class Question:
 def toggled(question: Question, gpus: Any, how: Any) -> Question:
     """The question after a click that changes the state of one or several GPUs.
 
-    Raises InputError: a GPU that the machine does not have, or an unknown kind of click.
-
-    Parameters
-    ----------
-    gpus : list of int
-        The GPUs that were clicked.
-    how : {"free", "require", "avoid"}
-        Kind of click. "free" (a plain click): the GPUs become taken if all of them are free, otherwise free. "require",
-        "avoid": they become required or avoided; if all of them are already, they become free. If more than k GPUs are
-        required then, k becomes their number.
+    `gpus`: the GPUs that were clicked. `how` ({"free", "require", "avoid"}): kind of click. "free" (a plain click): the
+    GPUs become taken if all of them are free, otherwise free. "require", "avoid": they become required or avoided; if
+    all of them are already, they become free. If more than k GPUs are required then, k becomes their number. Raises
+    InputError: a GPU that the machine does not have, or an unknown kind of click.
     """
     n = len(question.states)
     if not isinstance(gpus, list) or not gpus:
@@ -200,12 +194,8 @@ def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGp
 def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
     """The GPU set to draw and its name; the best set if the named one no longer exists.
 
-    Parameters
-    ----------
-    choices : tuple of PolicyChoice
-        What other policies would choose.
-    name : str
-        Name of the set, as in `Question.shown`.
+    `choices` (tuple of PolicyChoice): what other policies would choose. `name`: name of the set, as in
+    `Question.shown`.
     """
     sets = {f"tie {i}": tie for i, tie in enumerate(best.ties)} | {choice.policy: choice.gpus for choice in choices}
     return (name, sets[name]) if name in sets else (BEST, best.gpus)
@@ -216,10 +206,7 @@ def matrix_view(
 ) -> dict[str, Any]:
     """Everything that the page of `MatrixLoader` draws, as a JSON-ready dict.
 
-    Parameters
-    ----------
-    choices : tuple of PolicyChoice
-        What other policies would choose.
+    `choices` (tuple of PolicyChoice): what other policies would choose.
     """
     name, gpus = shown_set(best, choices, question.shown)
     pair = slowest_of(matrix, gpus, question.symmetric)
@@ -257,12 +244,7 @@ def matrix_view(
 def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
     """Text on one entry of the bandwidth matrix and on the opposite direction.
 
-    Raises InputError: no such GPU.
-
-    Parameters
-    ----------
-    i, j : int
-        GPUs, checked because they come from the page.
+    `i`, `j`: GPUs, checked because they come from the page. Raises InputError: no such GPU.
     """
     n = len(matrix)
     for gpu in (i, j):

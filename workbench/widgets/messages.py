@@ -34,14 +34,8 @@ _LONGEST = 1_000
 class PageRequest:
     """A request from a widget's page.
 
-    Attributes
-    ----------
-    id : int
-        Chosen by the page, unique in one view; the answer carries it.
-    type : str
-        Name of the handler.
-    body : dict
-        Arguments, checked by the handler.
+    `id`: chosen by the page, unique in one view; the answer carries it. `type`: name of the handler. `body`: arguments,
+    checked by the handler.
     """
 
     id: int
@@ -95,16 +89,8 @@ def check_texts(value: Any) -> None:
 def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
     """Read a text argument of a request.
 
-    Raises InputError: the argument is not a text.
-
-    Parameters
-    ----------
-    body : dict
-        The request's arguments.
-    key : str
-        Name of the argument.
-    default : str
-        Value if the argument is missing.
+    `body`: the request's arguments. `key`: name of the argument. `default`: value if the argument is missing. Raises
+    InputError: the argument is not a text.
     """
     value = body.get(key)
     if value is None:
@@ -130,14 +116,8 @@ def answer(request: PageRequest, body: dict[str, Any]) -> dict[str, Any]:
 def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any]:
     """The message that answers a request that failed.
 
-    Parameters
-    ----------
-    request_id : int
-        Id of the request; 0 if the request had none.
-    message : str
-        Text for the user, shortened by `one_line`.
-    traceback : str
-        For the author of a policy; empty for bad input.
+    `request_id`: id of the request; 0 if the request had none. `message`: text for the user, shortened by `one_line`.
+    `traceback`: for the author of a policy; empty for bad input.
     """
     return {"id": request_id, "type": "failure", "message": one_line(message), "traceback": traceback}
 

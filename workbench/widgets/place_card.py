@@ -62,17 +62,8 @@ class PictureWalk:
     def around(self, kind: Kind, name: str) -> dict[str, tuple[Kind, str]]:
         """The places to which the arrow keys lead: up to the HyperNode around, down into it, to its siblings.
 
-        Parameters
-        ----------
-        kind : {"hypernode", "square"}
-        name : str
-            Name of the HyperNode, or label of the square.
-
-        Returns
-        -------
-        dict
-            Kind and name of the place in each direction: ``up``, ``down``, ``left``, ``right``; a direction without a
-            place is missing.
+        `kind`: {"hypernode", "square"}. `name`: name of the HyperNode, or label of the square. Returns: kind and name
+        of the place in each direction: ``up``, ``down``, ``left``, ``right``; a direction without a place is missing.
         """
         siblings, at = self._siblings[kind, name]
         found = {"up": self._parent[kind, name], "down": self._first.get((kind, name))}
@@ -86,11 +77,7 @@ class PictureWalk:
 def card_of(kind: Kind, name: str, walk: PictureWalk, snapshot: ClusterSnapshot, who: Occupancy) -> dict[str, Any]:
     """Title and lines of the card of a place (a HyperNode, a node or a square of several), as a JSON-ready dict.
 
-    Parameters
-    ----------
-    kind : {"hypernode", "square"}
-    name : str
-        Name of the HyperNode, or label of the square.
+    `kind`: {"hypernode", "square"}. `name`: name of the HyperNode, or label of the square.
     """
     topology = snapshot.topology
     if kind == "hypernode":

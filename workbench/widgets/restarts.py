@@ -33,10 +33,7 @@ _Schedule = Callable[[Sequence[Gang], ClusterSnapshot], Sequence[Decision]]
 class LostJobRestarts:
     """Works out, in the background, what the compared policies would do with the jobs that an editor's drawing hits.
 
-    Parameters
-    ----------
-    objects : callable
-        Reads the objects of the cluster that was drawn, which say how its running jobs were written.
+    `objects`: reads the objects of the cluster that was drawn, which say how its running jobs were written.
     """
 
     def __init__(
@@ -85,6 +82,8 @@ def restart_table(
 ) -> dict[str, Any]:
     """What each policy would do with running jobs if they started again, all of them in one session.
 
+    Returns: JSON-ready: ``policies``, names; ``rows``, of each job its name, what it loses, and a text per policy.
+
     Parameters
     ----------
     gangs : mapping of str to Gang
@@ -93,11 +92,6 @@ def restart_table(
         The cluster after what has failed, with all running pods; those of the jobs give back what they hold first.
     policies : sequence of (str, callable)
         Names to show, and the method `schedule` of each policy.
-
-    Returns
-    -------
-    dict
-        JSON-ready: ``policies``, names; ``rows``, of each job its name, what it loses, and a text per policy.
     """
     known = [hit for hit in hits if hit.key in gangs]
     keys = {hit.key for hit in known}

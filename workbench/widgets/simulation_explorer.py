@@ -248,14 +248,8 @@ class SimulationExplorer(ipywidgets.VBox):  # type: ignore[misc]
 class SimulationCharts(Panel):
     """The charts of an explorer, whose page asks it to name jobs and to show instants.
 
-    Attributes
-    ----------
-    charts : list of dict
-        Name (``chart``) and ``svg`` of each chart over time.
-    cluster, gantt : str
-        SVG of the cluster and of the Gantt chart.
-    said : dict
-        What became of the named job (``story``), and the jobs that wait.
+    `charts`: name (``chart``) and ``svg`` of each chart over time. `cluster`, `gantt`: SVG of the cluster and of the
+    Gantt chart. `said`: what became of the named job (``story``), and the jobs that wait.
     """
 
     _esm = STATIC / "explorer.js"

@@ -51,14 +51,8 @@ class ClusterSteps(Protocol):
 class TriedFix:
     """Jobs and cluster after a fix.
 
-    Attributes
-    ----------
-    label : str
-        Name of the step: ``apply allow tier 2``.
-    given : tuple of Gang
-        Jobs that the text does not have.
-    of_cluster : tuple of Edit
-        Edits of the cluster, still to be made.
+    `label`: name of the step: ``apply allow tier 2``. `given` (tuple of Gang): Jobs that the text does not have.
+    `of_cluster` (tuple of Edit): edits of the cluster, still to be made.
     """
 
     label: str
@@ -70,16 +64,8 @@ class TriedFix:
 def try_fix(fix: JobFix, case: EditedSession, text: str, typed: Collection[str]) -> TriedFix:
     """Make the edits of jobs of a fix in their text, or in the jobs given as values.
 
-    Raises InputError: an edit cannot be made in the text.
-
-    Parameters
-    ----------
-    case : EditedSession
-        The session of the comparison.
-    text : str
-        Manifests of the jobs that are typed.
-    typed : collection of str
-        ``namespace/name`` of each of them.
+    `case`: the session of the comparison. `text`: manifests of the jobs that are typed. `typed`: ``namespace/name`` of
+    each of them. Raises InputError: an edit cannot be made in the text.
     """
     of_text = [edit for edit in fix.edits if _job_of(edit) in typed]
     after = case
@@ -97,10 +83,7 @@ def fix_record(
 ) -> dict[str, Any]:
     """A report as a JSON-ready dict for the page: each fix with its commands, and why it cannot be tried there.
 
-    Parameters
-    ----------
-    case, text, typed
-        As for `try_fix`.
+    `case`, `text`, `typed`: as for `try_fix`.
     """
     return {
         "headline": report.headline,

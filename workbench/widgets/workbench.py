@@ -45,22 +45,10 @@ class _Shown(NamedTuple):
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     """Jupyter widget to draw a topology, load a bandwidth matrix, and compare placements on the drawn cluster.
 
-    Parameters
-    ----------
-    source : path, Scenario or ClusterSnapshot, optional
-        A file or folder in any form that `workbench.load` reads, a file that `save` wrote, a recording of a cluster
-        (``.jsonl``), or a value. Nothing: begin with an empty drawing.
-    policies : sequence of str, optional
-        Policies compared at first; by default those of a saved scenario.
-
-    Attributes
-    ----------
-    matrices : MatrixLoader
-        Its button "assign" gives the loaded matrix to the nodes selected in the editor.
-    comparison : Comparison, optional
-        The result that the page shows.
-    snapshot : ClusterSnapshot
-        The cluster and the jobs that the page shows.
+    `source`: a file or folder in any form that `workbench.load` reads, a file that `save` wrote, a recording of a
+    cluster (``.jsonl``), or a value. Nothing: begin with an empty drawing. `policies`: policies compared at first; by
+    default those of a saved scenario. `matrices`: its button "assign" gives the loaded matrix to the nodes selected in
+    the editor. `comparison`: the result that the page shows. `snapshot`: the cluster and the jobs that the page shows.
 
     Notes
     -----

@@ -25,12 +25,8 @@ class PodGroupReconciler(Reconciler):
 
     The rules are those of `workbench.jobs.next_pod_group`; a Job's own controller keeps the PodGroup of the Job.
 
-    Parameters
-    ----------
-    store, clock, log
-        As for `workbench.control.reconciler.Reconciler`.
-    schedulers : collection of str
-        Values of schedulerName whose pods get a PodGroup; a pod without schedulerName gets one, too.
+    `store`, `clock`, `log`: as for `workbench.control.reconciler.Reconciler`. `schedulers`: values of schedulerName
+    whose pods get a PodGroup; a pod without schedulerName gets one, too.
     """
 
     kinds = frozenset({"Pod", *_OWNERS})

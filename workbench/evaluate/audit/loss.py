@@ -46,10 +46,8 @@ def meeting_place(topology: Topology, nodes: npt.NDArray[np.int32]) -> MeetingPl
 
     Returns None without nodes.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (p,), int32
-        A node's index per pod; -1 for a node outside the topology, with which everything meets in the whole cluster.
+    `nodes` (ndarray of shape (p,), int32): a node's index per pod; -1 for a node outside the topology, with which
+    everything meets in the whole cluster.
     """
     if not len(nodes):
         return None
@@ -60,10 +58,8 @@ def meeting_place(topology: Topology, nodes: npt.NDArray[np.int32]) -> MeetingPl
 def pairs_beyond(topology: Topology, nodes: npt.NDArray[np.int32], tier: int) -> int:
     """Number of pairs of pods whose nodes meet only above a tier.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (p,), int32
-        A node's index per pod; -1 for a node outside the topology, which meets every other pod's in the whole cluster.
+    `nodes` (ndarray of shape (p,), int32): a node's index per pod; -1 for a node outside the topology, which meets
+    every other pod's in the whole cluster.
     """
     known, weights = np.unique(nodes[nodes >= 0], return_counts=True)
     closeness = Closeness(topology, known)

@@ -164,19 +164,9 @@ def audit_session(
 ) -> list[Audit]:
     """Ask a policy in one session what it would have done with gangs that waited together, and compare each.
 
-    Parameters
-    ----------
-    gangs : sequence of Gang
-        All gangs that waited at that moment.
-    snapshot : ClusterSnapshot
-        The cluster at that moment, without them.
-    observed : mapping of int to Observed
-        By the position in `gangs` of each gang that is compared: the node of each of its pods.
-
-    Returns
-    -------
-    list of Audit
-        In the order of `observed`; as by `audit`.
+    `gangs`: all gangs that waited at that moment. `snapshot`: the cluster at that moment, without them. `observed`: by
+    the position in `gangs` of each gang that is compared: the node of each of its pods. Returns: in the order of
+    `observed`; as by `audit`.
     """
     recorders = _recorders({at: gangs[at] for at in observed})
     decisions = policy.schedule(gangs, snapshot, recorders)
@@ -203,6 +193,8 @@ def audit_waiting(
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
+    Returns: in the order of the gangs, with `Audit.reasons` and `Audit.advice`.
+
     Parameters
     ----------
     gangs : sequence of Gang
@@ -213,11 +205,6 @@ def audit_waiting(
     advise : callable
         Called with the policy, its decisions and the snapshot; answers with reports on pending gangs, by
         ``namespace/name``.
-
-    Returns
-    -------
-    list of Audit
-        In the order of the gangs, with `Audit.reasons` and `Audit.advice`.
     """
     recorders = _recorders(dict(enumerate(gangs)))
     found = []
@@ -358,12 +345,8 @@ def loss_sentence(audits: Collection[Audit], *, recorded: bool = False) -> str:
 
     Gangs that a policy places closer only where it places fewer pods of others are counted by themselves.
 
-    Parameters
-    ----------
-    audits : collection of Audit
-        Of gangs that have nodes, all by one policy.
-    recorded : bool
-        Whether the gangs were placed in recorded sessions; otherwise they run now.
+    `audits`: of gangs that have nodes, all by one policy. `recorded`: whether the gangs were placed in recorded
+    sessions; otherwise they run now.
     """
     closer = [told for told in by_loss(audits) if told.could_be_closer and not told.loses]
     dear = [told for told in by_loss(audits) if told.could_be_closer and told.loses]

@@ -45,14 +45,8 @@ class TierLinks(Value):
 class Cable(NamedTuple):
     """A cable by what it belongs to.
 
-    Attributes
-    ----------
-    below : str
-        The HyperNode or node on its side of the nodes.
-    tier : int
-        Tier of that HyperNode; 0: a node, and the cable is one of its network cards.
-    rail, number : int
-        Rail, and number among the equal cables on it.
+    `below`: the HyperNode or node on its side of the nodes. `tier`: tier of that HyperNode; 0: a node, and the cable is
+    one of its network cards. `rail`, `number`: rail, and number among the equal cables on it.
     """
 
     below: str
@@ -202,10 +196,7 @@ class RoutedFabric(Value):
     def rail(self, node: Longs, gpu: Longs) -> Longs:
         """Rail of GPUs.
 
-        Parameters
-        ----------
-        node, gpu : ndarray of int64
-            Node, and number of the GPU on it.
+        `node`, `gpu` (ndarray of int64): node, and number of the GPU on it.
         """
         return gpu * self.rails // np.maximum(np.array(self.gpus, dtype=np.int64)[node], 1)
 
@@ -214,19 +205,10 @@ class RoutedFabric(Value):
     ) -> tuple[Longs, Longs]:
         """The links that flows cross, from the node that sends up to the first HyperNode around both, and down again.
 
-        Parameters
-        ----------
-        source, target, rail : ndarray of shape (f,), int64
-            Nodes and rail of each flow. A flow inside a node crosses no link.
-        job : int
-            Number of the job, for the hash.
-        broken : frozenset of int
-            Cables that no flow takes as long as another one is left between the same HyperNodes.
-
-        Returns
-        -------
-        flow, link : ndarray of shape (k,), int64
-            A pair for each link of each flow.
+        `source`, `target`, `rail` (ndarray of shape (f,), int64): nodes and rail of each flow. A flow inside a node
+        crosses no link. `job`: number of the job, for the hash. `broken`: cables that no flow takes as long as another
+        one is left between the same HyperNodes. Returns: ndarray of shape (k,), int64: a pair for each link of each
+        flow.
         """
         flows = np.flatnonzero(source != target)
         a, b, r = source[flows], target[flows], rail[flows]

@@ -27,13 +27,10 @@ _NEVER = float("inf")
 class Network(Value):
     """A fabric, and when its jobs send.
 
-    Attributes
-    ----------
-    phases : {"together", "interleaved"}
-        The two ends of what the phases of jobs do. ``together``: whenever a job sends, so do all others, and a step is
-        its compute and its traffic at that rate. ``interleaved``: jobs send while others compute, as far as the links
-        can carry all their steps at all: each asks for its mean rate, and a step takes as long as alone while the links
-        are not full.
+    `phases` ({"together", "interleaved"}): the two ends of what the phases of jobs do. ``together``: whenever a job
+    sends, so do all others, and a step is its compute and its traffic at that rate. ``interleaved``: jobs send while
+    others compute, as far as the links can carry all their steps at all: each asks for its mean rate, and a step takes
+    as long as alone while the links are not full.
     """
 
     fabric: RoutedFabric
@@ -48,14 +45,8 @@ class Network(Value):
 class StepTimes:
     """Seconds of a step of one job, as long as no job starts or ends beside it.
 
-    Attributes
-    ----------
-    card_s : float
-        If nothing but the network cards of its own nodes limited it.
-    alone_s : float
-        Without other jobs.
-    now_s : float
-        Beside the other jobs; infinite: a link that it needs carries nothing.
+    `card_s`: if nothing but the network cards of its own nodes limited it. `alone_s`: without other jobs. `now_s`:
+    beside the other jobs; infinite: a link that it needs carries nothing.
     """
 
     card_s: float
@@ -99,12 +90,8 @@ class SharedLinks(Working):
     def join(self, job: int, placement: Placement, step: TrainingStep) -> dict[int, StepTimes]:
         """Add a job, and return the times of all jobs whose steps it changes, its own among them.
 
-        Raises InputError: the shape of the step does not fit the placement.
-
-        Parameters
-        ----------
-        job : int
-            Number of the job; not one that is on the network.
+        `job`: number of the job; not one that is on the network. Raises InputError: the shape of the step does not fit
+        the placement.
         """
         member = _Member(placement, step)
         self._route(job, member)
@@ -120,10 +107,7 @@ class SharedLinks(Working):
     def change_broken(self, cables: frozenset[int]) -> dict[int, StepTimes]:
         """Say which cables are broken now; jobs take others where there are some.
 
-        Returns
-        -------
-        dict of int to StepTimes
-            Of all jobs whose steps that changes.
+        Returns: of all jobs whose steps that changes.
         """
         changed = sorted(self._broken ^ cables)
         self._broken = cables

@@ -28,15 +28,9 @@ __all__ = ["JobTraffic", "TrainingStep", "gpus_by_rank", "job_traffic"]
 class TrainingStep(Value):
     """Compute and traffic of one step; steps follow each other for as long as the job runs.
 
-    Attributes
-    ----------
-    compute_s : float
-        Seconds without traffic between nodes.
-    sent_gb : mapping of str to float
-        GB that one rank sends in a step, by kind of parallelism as for `ParallelShape.groups`. Without a shape the one
-        kind is ``data``.
-    shape : ParallelShape, optional
-        None: every GPU is a data-parallel rank.
+    `compute_s`: seconds without traffic between nodes. `sent_gb`: GB that one rank sends in a step, by kind of
+    parallelism as for `ParallelShape.groups`. Without a shape the one kind is ``data``. `shape`: None: every GPU is a
+    data-parallel rank.
     """
 
     compute_s: float
@@ -66,14 +60,8 @@ Reals = npt.NDArray[np.float64]
 class JobTraffic:
     """What one step of a job puts on the links.
 
-    Attributes
-    ----------
-    link : ndarray of shape (k,), int32
-        Links in use, ascending.
-    gb : ndarray of shape (k,), float64
-        GB per step on each.
-    largest_gb : float
-        GB of the largest single flow; 0: nothing leaves a node.
+    `link` (ndarray of shape (k,), int32): links in use, ascending. `gb` (ndarray of shape (k,), float64): GB per step
+    on each. `largest_gb`: GB of the largest single flow; 0: nothing leaves a node.
     """
 
     link: npt.NDArray[np.int32]
@@ -87,9 +75,7 @@ def gpus_by_rank(placement: Placement) -> tuple[Longs, Longs]:
     Pods that were left out, beyond the minimum, have none. Where the placement does not say which GPUs a pod holds, the
     pods of a node count as holding its GPUs from the lowest on.
 
-    Returns
-    -------
-    node, gpu : ndarray of shape (GPUs,), int64
+    Returns: ndarray of shape (GPUs,), int64.
     """
     counts = np.array([role.n_gpus for role in placement.gang.roles])[placement.gang.role_of_pod]
     order = np.arange(len(counts)) if placement.rank is None else np.argsort(placement.rank, kind="stable")
@@ -123,14 +109,8 @@ def job_traffic(
     library do. Neighbouring pipeline stages send each other one half of their bytes; expert-parallel ranks send every
     other rank the same share.
 
-    Raises InputError: the shape does not multiply to the GPUs of the job.
-
-    Parameters
-    ----------
-    job : int
-        Number of the job, for the routes.
-    broken : frozenset of int
-        As for `RoutedFabric.paths`.
+    `job`: number of the job, for the routes. `broken`: as for `RoutedFabric.paths`. Raises InputError: the shape does
+    not multiply to the GPUs of the job.
     """
     node, gpu = gpus_by_rank(placement)
     shape = step.shape

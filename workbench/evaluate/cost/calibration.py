@@ -48,14 +48,8 @@ class Estimate:
     def of_log(cls, log_time: float, wide: float, basis: str) -> Estimate:
         """An estimate from the logarithm of a time.
 
-        Parameters
-        ----------
-        log_time : float
-            Natural logarithm of seconds.
-        wide : float
-            Half the width of the interval, of the logarithm.
-        basis : str
-            As for `Estimate`.
+        `log_time`: natural logarithm of seconds. `wide`: half the width of the interval, of the logarithm. `basis`: as
+        for `Estimate`.
         """
         return cls(math.exp(log_time), math.exp(log_time - wide), math.exp(log_time + wide), basis)
 

@@ -16,10 +16,7 @@ T = TypeVar("T")
 def known(table: Mapping[str, T], name: str, kind: str) -> T:
     """Look up a name, or raise `UnknownNameError` with the names that the table knows.
 
-    Parameters
-    ----------
-    kind : str
-        What the names stand for, as in "collective".
+    `kind`: what the names stand for, as in "collective".
     """
     if name not in table:
         raise UnknownNameError(kind, name, list(table))
@@ -29,16 +26,8 @@ def known(table: Mapping[str, T], name: str, kind: str) -> T:
 def whole(value: object, name: str, least: int | None = 1) -> int:
     """Return a whole number as an int.
 
-    Raises InputError.
-
-    Parameters
-    ----------
-    value : object
-        An int, or a float without a fraction: JSON does not tell 8 from 8.0.
-    name : str
-        Name of the argument, for the error.
-    least : int, optional
-        None: any number will do.
+    `value`: an int, or a float without a fraction: JSON does not tell 8 from 8.0. `name`: name of the argument, for the
+    error. `least`: None: any number will do. Raises InputError.
     """
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(number, bool) or not isinstance(number, int) or (least is not None and number < least):

@@ -91,14 +91,8 @@ class CostModel:
     def cost(self, collective: str, size: float, nodes: npt.NDArray[np.int64]) -> CollectiveCost:
         """Seconds of one collective.
 
-        Raises InputError: fewer than two ranks, or a tier is crossed whose speed is not known.
-
-        Parameters
-        ----------
-        size : float
-            Bytes as nccl-tests counts them.
-        nodes : ndarray of shape (ranks,), int64
-            Node of each rank, in the order of the ring.
+        `size`: bytes as nccl-tests counts them. `nodes` (ndarray of shape (ranks,), int64): node of each rank, in the
+        order of the ring. Raises InputError: fewer than two ranks, or a tier is crossed whose speed is not known.
 
         Returns
         -------
@@ -129,17 +123,9 @@ class CostModel:
     def crossed(self, nodes: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
         """Tiers of which ranks use more than one HyperNode, with the HyperNode of each rank.
 
-        Raises InputError: a crossed tier has no speed.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (ranks,), int64
-            Node of each rank.
-
-        Returns
-        -------
-        dict of int to ndarray of shape (ranks,), int64
-            By tier, closest first. Other tiers need no speed.
+        `nodes` (ndarray of shape (ranks,), int64): node of each rank. Returns: dict of int to ndarray of shape
+        (ranks,), int64: by tier, closest first. Other tiers need no speed. Raises InputError: a crossed tier has no
+        speed.
         """
         found = {}
         for tier, domain_of_node in self._domain_of_node.items():

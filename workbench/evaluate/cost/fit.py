@@ -28,7 +28,10 @@ _LARGE = 2**32
 def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSystem], name: str) -> Calibration:
     """Fit the parameters of every measured block, all blocks at once, by least squares on the logarithm of time.
 
-    Raises InputError: no measurement.
+    Returns: blocks in sorted order. The efficiency has knots at the smallest and the largest size and at the powers of
+    two where it bends: between knots it misses the fit by 3 % at most. Its values are the posterior mean of the process
+    of `workbench.evaluate.cost.kriging`: smoothed, and informed by blocks that resemble the block. Nothing of a
+    measurement itself is kept. Raises InputError: no measurement.
 
     Parameters
     ----------
@@ -39,14 +42,6 @@ def fit_calibration(measurements: Sequence[Measurement], systems: Sequence[GpuSy
         Which machines resemble each other. A machine of none of them resembles no other machine.
     name : str
         Name of the calibration.
-
-    Returns
-    -------
-    Calibration
-        Blocks in sorted order. The efficiency has knots at the smallest and the largest size and at the powers of two
-        where it bends: between knots it misses the fit by 3 % at most. Its values are the posterior mean of the process
-        of `workbench.evaluate.cost.kriging`: smoothed, and informed by blocks that resemble the block. Nothing of a
-        measurement itself is kept.
     """
     if not measurements:
         raise InputError("no measurement to fit", source="measurements", expected="at least one")

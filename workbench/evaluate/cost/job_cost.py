@@ -69,14 +69,8 @@ class PartCost:
 class TierCost:
     """Time that the links above the HyperNodes of one tier add to a training step.
 
-    Attributes
-    ----------
-    hypernodes : int
-        HyperNodes of this tier that hold GPUs of the job.
-    gb_s : float
-        GB/s per GPU of the links above them.
-    added_ms : float
-        Milliseconds of a step with nothing hidden, beyond what the closer tiers need.
+    `hypernodes`: HyperNodes of this tier that hold GPUs of the job. `gb_s`: GB/s per GPU of the links above them.
+    `added_ms`: milliseconds of a step with nothing hidden, beyond what the closer tiers need.
     """
 
     tier: int
@@ -199,14 +193,9 @@ def nodes_by_rank(placement: Placement) -> Longs:
 def job_cost(job: str, nodes: Longs, shape: ParallelShape, model: TrainingModel, costs: CostModel) -> JobCost:
     """Communication of one training step of a placed job.
 
-    Raises InputError: the shape does not multiply to the number of GPUs, or a tier without a speed is crossed.
-
-    Parameters
-    ----------
-    job : str
-        Name, for the result.
-    nodes : ndarray of shape (GPUs,), int64
-        Node of each GPU in the order of ranks, as of `nodes_by_rank`.
+    `job`: name, for the result. `nodes` (ndarray of shape (GPUs,), int64): Node of each GPU in the order of ranks, as
+    of `nodes_by_rank`. Raises InputError: the shape does not multiply to the number of GPUs, or a tier without a speed
+    is crossed.
     """
     if shape.ranks != len(nodes):
         raise InputError(

@@ -32,14 +32,10 @@ class ParallelShape:
 
     Ranks are numbered with the tensor-parallel position fastest, then context, data and pipeline.
 
-    Attributes
-    ----------
-    data, tensor, pipeline, context : int
-        Degrees; their product is the number of GPUs.
-    expert : int
-        Ranks of a pipeline stage that share the experts of a layer; no further factor. It divides the data- and
-        context-parallel ranks, and every tensor-parallel rank then holds its part of an expert; or it divides all ranks
-        of a stage, and every rank holds whole experts.
+    `data`, `tensor`, `pipeline`, `context`: degrees; their product is the number of GPUs. `expert`: ranks of a pipeline
+    stage that share the experts of a layer; no further factor. It divides the data- and context-parallel ranks, and
+    every tensor-parallel rank then holds its part of an expert; or it divides all ranks of a stage, and every rank
+    holds whole experts.
     """
 
     data: int = 1
@@ -233,10 +229,7 @@ class Exchange:
 def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...]:
     """The communication of one training step (docs/cost.md has the table).
 
-    Returns
-    -------
-    tuple of Exchange
-        Kinds whose degree is 1 are left out. Layers count as spread evenly over the stages, rounded up.
+    Returns: kinds whose degree is 1 are left out. Layers count as spread evenly over the stages, rounded up.
     """
     layers = -(-model.layers // shape.pipeline)
     moe_layers = -(-model.moe_layers // shape.pipeline)

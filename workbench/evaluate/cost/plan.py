@@ -26,14 +26,8 @@ __all__ = ["CommunicationPlan", "LeastCost"]
 class CommunicationPlan(Value):
     """A calibration, the speeds of the fabric, and the parallel shapes of jobs.
 
-    Attributes
-    ----------
-    machine : str
-        Machine of the calibration that all nodes count as.
-    jobs : mapping of str to (ParallelShape, TrainingModel)
-        By ``namespace/name``; other jobs get no cost.
-    tier_gb_s : mapping of int to float
-        As for `CostModel`: of the tiers that priced jobs cross.
+    `machine`: machine of the calibration that all nodes count as. `jobs`: by ``namespace/name``; other jobs get no
+    cost. `tier_gb_s`: as for `CostModel`: of the tiers that priced jobs cross.
     """
 
     calibration: Calibration

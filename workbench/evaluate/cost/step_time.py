@@ -13,14 +13,8 @@ __all__ = ["PipelineStep", "StepTime"]
 class StepTime:
     """One step.
 
-    Attributes
-    ----------
-    bubble_s : float
-        Seconds in which a stage waits while the pipeline fills and drains.
-    bubble_fraction : float
-        Bubble over the work of a stage (not over the step).
-    dp_exposed_s : float
-        Seconds of the data-parallel collective that nothing hides.
+    `bubble_s`: seconds in which a stage waits while the pipeline fills and drains. `bubble_fraction`: bubble over the
+    work of a stage (not over the step). `dp_exposed_s`: seconds of the data-parallel collective that nothing hides.
     """
 
     bubble_s: float

@@ -53,14 +53,8 @@ def tensor_parallel_bytes(
 ) -> float:
     """Activations of tensor parallelism: four all-reduces per layer; sequence parallelism sends equally many bytes.
 
-    Parameters
-    ----------
-    degree : int
-        Ranks of a tensor-parallel group.
-    layers : int
-        Layers of the rank.
-    microbatches, micro_batch, sequence, hidden : int
-        Micro batches per step; samples of one; tokens of a sample; size of a token's activation.
+    `degree`: ranks of a tensor-parallel group. `layers`: layers of the rank. `microbatches`, `micro_batch`, `sequence`,
+    `hidden`: micro batches per step; samples of one; tokens of a sample; size of a token's activation.
     """
     degree = whole(degree, "degree")
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, hidden=hidden)
@@ -73,12 +67,8 @@ def pipeline_bytes(
 ) -> float:
     """Activations and their gradients over one boundary between two pipeline stages.
 
-    Parameters
-    ----------
-    microbatches, micro_batch, sequence, hidden : int
-        As in `tensor_parallel_bytes`.
-    split : int
-        Ranks that share the boundary by scatter and gather.
+    `microbatches`, `micro_batch`, `sequence`, `hidden`: as in `tensor_parallel_bytes`. `split`: ranks that share the
+    boundary by scatter and gather.
     """
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, hidden=hidden)
     return 2 * elements * positive(bytes_per_element, "bytes_per_element") / whole(split, "split")

@@ -28,11 +28,8 @@ __all__ = ["SessionAdvice", "advise", "advise_session"]
 class SessionAdvice(dict[str, FixReport]):
     """Reports on the pending jobs of a session, by ``namespace/name``.
 
-    Attributes
-    ----------
-    left_out : int
-        Pending jobs for which nothing was found because more jobs wait than are reported on, or because the budget of
-        work ended: those without a report, and those without a fix whose search is not complete.
+    `left_out`: pending jobs for which nothing was found because more jobs wait than are reported on, or because the
+    budget of work ended: those without a report, and those without a fix whose search is not complete.
     """
 
     left_out: int = 0
@@ -86,6 +83,9 @@ def advise_session(
 ) -> SessionAdvice:
     """Reports on the pending jobs of a scheduling session: why each waits, and the least that would help.
 
+    Returns: without reports on the jobs beyond `most` and those for which the budget does not suffice;
+    `SessionAdvice.note` counts them.
+
     Parameters
     ----------
     policy : Policy
@@ -103,12 +103,6 @@ def advise_session(
         As of `fix_report`.
     progress : callable, optional
         Called with (done, total, name) before each job.
-
-    Returns
-    -------
-    SessionAdvice
-        Without reports on the jobs beyond `most` and those for which the budget does not suffice; `SessionAdvice.note`
-        counts them.
 
     Notes
     -----

@@ -21,12 +21,7 @@ _GANG = 800
 def session_work(n_gangs: int, n_nodes: int) -> int:
     """Work of running one session: nodes times gangs tried.
 
-    Parameters
-    ----------
-    n_gangs : int
-        Gangs of the session.
-    n_nodes : int
-        Nodes of the cluster.
+    `n_gangs`: gangs of the session. `n_nodes`: nodes of the cluster.
     """
     return n_gangs * (n_nodes + _GANG)
 
@@ -34,18 +29,15 @@ def session_work(n_gangs: int, n_nodes: int) -> int:
 def sessions_each(n_jobs: int, n_gangs: int, n_nodes: int) -> int:
     """Sessions that the budget pays for each of some jobs; `FEWEST_SESSIONS` at least.
 
-    Parameters
-    ----------
-    n_jobs : int
-        Jobs in question.
-    n_gangs, n_nodes : int
-        As of `session_work`.
+    `n_jobs`: Jobs in question. `n_gangs`, `n_nodes`: as of `session_work`.
     """
     return max(MOST_WORK // (max(n_jobs, 1) * max(session_work(n_gangs, n_nodes), 1)), FEWEST_SESSIONS)
 
 
 class TrialBudget:
     """Work that may still be done.
+
+    `left`: work that is left; negative where the last question needed more.
 
     Parameters
     ----------
@@ -56,11 +48,6 @@ class TrialBudget:
     free_answers : bool
         Whether an answer that another job's search has found costs nothing. If False it counts as work here, though
         not in `whole`, so that a search goes as far as it would alone.
-
-    Attributes
-    ----------
-    left : int
-        Work that is left; negative where the last question needed more.
     """
 
     def __init__(self, work: int = MOST_WORK, whole: TrialBudget | None = None, *, free_answers: bool = False) -> None:

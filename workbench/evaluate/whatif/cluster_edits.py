@@ -183,15 +183,9 @@ def pod_subject(pod: RunningPod) -> str:
 class Finish(Edit):
     """End a running job as a whole: all its pods give back what they hold, and pods of it that are pending go, too.
 
-    Attributes
-    ----------
-    victim : str
-        ``job NAMESPACE/NAME``, or ``pod NAMESPACE/NAME`` for a pod that belongs to no gang.
-    gangs : tuple of str
-        Gang keys of its pods in the snapshot (several for the Jobs of one HyperJob, and for the replicas of one
-        LeaderWorkerSet); empty for a single pod.
-    pods : int
-        Number of its pods.
+    `victim`: ``job NAMESPACE/NAME``, or ``pod NAMESPACE/NAME`` for a pod that belongs to no gang. `gangs` (tuple of
+    str): Gang keys of its pods in the snapshot (several for the Jobs of one HyperJob, and for the replicas of one
+    LeaderWorkerSet); empty for a single pod. `pods`: number of its pods.
     """
 
     victim: str

@@ -41,14 +41,9 @@ _ALTERNATIVES = 3
 class JobFix:
     """A minimal set of edits with which the policy, run again on the whole session, places the job.
 
-    Attributes
-    ----------
-    edits : tuple of Edit
-        In the order of `CLASSES`, then by kind and subject.
-    others : tuple of Effect
-        What becomes of other jobs, by name.
-    rest : {"none", "placed", "pending"}
-        The other jobs of the session after the edits: there are none, all are placed, or some wait.
+    `edits` (tuple of Edit): in the order of `CLASSES`, then by kind and subject. `others` (tuple of Effect): what
+    becomes of other jobs, by name. `rest` ({"none", "placed", "pending"}): the other jobs of the session after the
+    edits: there are none, all are placed, or some wait.
     """
 
     edits: tuple[Edit, ...]

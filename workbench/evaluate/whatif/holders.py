@@ -91,14 +91,8 @@ def holders(
 ) -> tuple[Holder, ...]:
     """The gangs that hold what a pending job lacks.
 
-    Parameters
-    ----------
-    base : EditOutcome
-        The session without edits.
-    nearest : NearestMiss or None
-        The HyperNode that comes closest; the gangs with pods on its nodes are listed.
-    edits : sequence of Edit
-        The first fix: where it changes a queue or withdraws a job, the users of the queue are listed, too.
+    `base`: the session without edits. `nearest`: the HyperNode that comes closest; the gangs with pods on its nodes are
+    listed. `edits`: the first fix: where it changes a queue or withdraws a job, the users of the queue are listed, too.
     """
     case, gang = base.case, refusal.gang
     snapshot, topology = case.snapshot, case.snapshot.topology

@@ -22,11 +22,7 @@ Field = Literal["capability", "deserved", "guarantee"]
 class QueueAmounts(Edit):
     """Set some resources of a queue's capability, deserved share or guarantee.
 
-    Attributes
-    ----------
-    field : {"capability", "deserved", "guarantee"}
-    old, new : Amounts
-        The resources that change, before and after.
+    `field`: {"capability", "deserved", "guarantee"}. `old`, `new`: the resources that change, before and after.
     """
 
     queue: str

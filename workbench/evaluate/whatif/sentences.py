@@ -42,10 +42,8 @@ def fix_text(edits: Sequence[Edit], others: Sequence[Effect], rest: Rest = "plac
 
     Where other jobs wait with and without the fix, none of them ``is affected``; without other jobs nothing is said.
 
-    Parameters
-    ----------
-    rest : {"none", "placed", "pending"}
-        The other jobs of the session after the fix: there are none, all are placed, or some wait.
+    `rest` ({"none", "placed", "pending"}): the other jobs of the session after the fix: there are none, all are placed,
+    or some wait.
     """
     done = " and ".join(edit.text for edit in edits)
     said = []

@@ -139,12 +139,7 @@ class FewerReplicas(JobEdit):
     def of(cls, gang: Gang, role: Role, new: int) -> FewerReplicas:
         """The edit that leaves a role of a gang fewer pending pods.
 
-        Parameters
-        ----------
-        role : Role
-            One of its roles.
-        new : int
-            Number of pending pods that are left.
+        `role`: one of its roles. `new`: number of pending pods that are left.
         """
         fewer = role.count - new
         return cls(

@@ -31,20 +31,10 @@ _MOST_PAIRED = 60
 class FixSearch:
     """Finds minimal sets of edits from given families.
 
-    Parameters
-    ----------
-    families : sequence of Family
-        In the order of preference: earlier ones are better.
-    exhaustive : bool
-        Whether the smaller members of a family are tried where the largest one does not help. Policies are expected,
-        not known, to place a job under a larger change whenever they do under a smaller one.
-
-    Attributes
-    ----------
-    possible : bool
-        Whether some set of the edits places the job, as far as was tried.
-    proved : bool
-        Whether every edit, and where no edit helps alone every pair of edits, was tried.
+    `families`: in the order of preference: earlier ones are better. `exhaustive`: whether the smaller members of a
+    family are tried where the largest one does not help. Policies are expected, not known, to place a job under a
+    larger change whenever they do under a smaller one. `possible`: whether some set of the edits places the job, as far
+    as was tried. `proved`: whether every edit, and where no edit helps alone every pair of edits, was tried.
     """
 
     def __init__(self, trials: EditTrials, families: Sequence[Family], *, exhaustive: bool) -> None:
@@ -57,10 +47,7 @@ class FixSearch:
     def within(self, trials: EditTrials, more: Iterable[Family]) -> FixSearch:
         """This search, with the sets of edits that it has found, in another session with the job.
 
-        Parameters
-        ----------
-        more : iterable of Family
-            Families that only the other session has.
+        `more`: families that only the other session has.
         """
         other = copy(self)
         other._trials, other._of = trials, {**self._of, **{family.loosest: family for family in more}}
@@ -69,12 +56,8 @@ class FixSearch:
     def singles(self, most: int, enough: Callable[[tuple[Edit, ...]], bool] | None = None) -> list[tuple[Edit, ...]]:
         """Edits that help alone, weakened.
 
-        Parameters
-        ----------
-        most : int
-            Edits of each class at most.
-        enough : callable, optional
-            Whether an edit is so good that those of later classes are not tried; None: all classes are.
+        `most`: edits of each class at most. `enough`: whether an edit is so good that those of later classes are not
+        tried; None: all classes are.
         """
         found: list[tuple[Edit, ...]] = []
         counts: dict[str, int] = {}
@@ -114,10 +97,7 @@ class FixSearch:
     def preferred(self, families: Sequence[Family] | None = None) -> tuple[Edit, ...]:
         """The minimal set that needs the dearest edits least; empty if all edits together do not place the job.
 
-        Parameters
-        ----------
-        families : sequence of Family, optional
-            Families to choose from, better ones first; None: all.
+        `families`: families to choose from, better ones first; None: all.
         """
         rest = [family.loosest for family in (self._families if families is None else families)]
         if not rest or not self._trials.works(rest):
@@ -140,12 +120,7 @@ class FixSearch:
     def pairs(self, most: int, further: Iterable[Sequence[Edit]] = ()) -> list[tuple[Edit, ...]]:
         """Pairs of edits that help together and not alone, weakened; then sets of `further` that do.
 
-        Parameters
-        ----------
-        most : int
-            Number of sets at most.
-        further : iterable of sequence of Edit
-            Larger sets to try where no pair helps.
+        `most`: number of sets at most. `further`: larger sets to try where no pair helps.
         """
         found: list[tuple[Edit, ...]] = []
         edits = [family.loosest for family in self._families]

@@ -33,12 +33,8 @@ def _is_of_job(edit: Edit) -> bool:
 class EditOutcome:
     """What the policy decides under some edits.
 
-    Attributes
-    ----------
-    case : EditedSession
-        The session with the edits made.
-    decisions : tuple of Decision
-        In the order of ``case.gangs``; empty if the policy raised an exception.
+    `case`: the session with the edits made. `decisions` (tuple of Decision): in the order of ``case.gangs``; empty if
+    the policy raised an exception.
     """
 
     case: EditedSession
@@ -64,6 +60,8 @@ class SharedSessions(dict[frozenset[Edit], EditOutcome]):
 class EditTrials:
     """Runs one session under edits.
 
+    `base`: the session without edits. `work`: work of one trial, as `session_work` counts it.
+
     Parameters
     ----------
     snapshot : ClusterSnapshot
@@ -76,13 +74,6 @@ class EditTrials:
         Work that trials may do; `tired` is True afterwards. None: a new one.
     shared : SharedSessions, optional
         Outcomes of this session that other jobs asked for, to which new ones are added.
-
-    Attributes
-    ----------
-    base : EditOutcome
-        The session without edits.
-    work : int
-        Work of one trial, as `session_work` counts it.
     """
 
     def __init__(

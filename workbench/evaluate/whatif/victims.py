@@ -27,15 +27,10 @@ class Victims:
     for the smallest amount of each resource among the roles.
 
     `edits`: one for each gang, and for each pod of no gang. First those whose end leaves a HyperNode that the job may
-    use with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name.
-
-    Parameters
-    ----------
-    case : EditedSession
-        The session without edits.
-    most : int
-        Gangs at most whose end promises no room in a HyperNode that the job may use: a policy may not follow the
-        job's constraint, and the end of a gang of the job's queue frees quota. Those of the queue come first.
+    use with room for its pods; among equals those with fewer pods, then fewer GPUs, then by name. `case`: the session
+    without edits. `most`: gangs at most whose end promises no room in a HyperNode that the job may use: a policy may
+    not follow the job's constraint, and the end of a gang of the job's queue frees quota. Those of the queue come
+    first.
     """
 
     def __init__(self, case: EditedSession, most: int) -> None:

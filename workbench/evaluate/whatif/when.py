@@ -114,19 +114,8 @@ def earliest_starts(
 
     At every end of a gang the policy runs a session with all gangs that still wait. Gangs that start end in their turn.
 
-    Raises InputError: an annotation is no time.
-
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster now.
-    progress : callable, optional
-        Called with the seconds from now at every session.
-
-    Returns
-    -------
-    list of EarliestStart
-        In the order of the gangs. A gang that is placed at once starts in 0 seconds.
+    `snapshot`: the cluster now. `progress`: called with the seconds from now at every session. Returns: in the order of
+    the gangs. A gang that is placed at once starts in 0 seconds. Raises InputError: an annotation is no time.
     """
     # What runs of a job that waits does not end before the job has run.
     own = {gang.key for gang in gangs} | {f"{gang.namespace}/{part.name}" for gang in gangs for part in gang.jobs}

@@ -57,17 +57,12 @@ def apply_edits(manifests: Iterable[Mapping[str, Any]] | ManifestSet, edits: Seq
     made of, such as a Job, its PodGroup and its pending pods. A manifest that changes is copied, any other is shared
     with the input.
 
-    Raises InputError: an unknown kind, or a subject that the manifests do not have; the edit is named.
-
     The result is in the order of the input; new objects come last.
 
-    Parameters
-    ----------
-    manifests : iterable of mapping or ManifestSet
-        Parsed manifests; Lists are taken apart. `LoadedDocuments.manifest_set` saves reading them again for each call.
-    edits : sequence of mapping
-        Each with ``kind``, ``subject``, ``from`` and ``to``, and the keys that its kind needs beside them; they are
-        made one after another.
+    `manifests`: parsed manifests; Lists are taken apart. `LoadedDocuments.manifest_set` saves reading them again for
+    each call. `edits`: each with ``kind``, ``subject``, ``from`` and ``to``, and the keys that its kind needs beside
+    them; they are made one after another. Raises InputError: an unknown kind, or a subject that the manifests do not
+    have; the edit is named.
     """
     held = editable(manifests)
     for edit in edits:
@@ -123,15 +118,8 @@ def subject_of(edit: Edit) -> tuple[str, str]:
 def changed_text(loaded: LoadedDocuments, edits: Sequence[Edit], cluster: ClusterSnapshot) -> str:
     """The text of one file that `workbench.load` reads as a scenario after edits.
 
-    Parameters
-    ----------
-    loaded : LoadedDocuments
-        The scenario before them.
-    edits : sequence of mapping
-        As for `apply_edits`.
-    cluster : ClusterSnapshot
-        The snapshot of the cluster after the edits. It counts only if the input was a snapshot file, whose manifests
-        are those of jobs alone.
+    `loaded`: the scenario before them. `edits`: as for `apply_edits`. `cluster`: the snapshot of the cluster after the
+    edits. It counts only if the input was a snapshot file, whose manifests are those of jobs alone.
     """
     if not loaded.whole_cluster:
         edits = [edit for edit in edits if is_of_jobs(loaded.manifest_set, edit)]

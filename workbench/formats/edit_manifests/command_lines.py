@@ -57,12 +57,7 @@ class CommandLines:
     def patch(self, kind: str, namespace: str, name: str, patch: Any) -> None:
         """Add a patch of one object.
 
-        Parameters
-        ----------
-        namespace : str
-            Its namespace; empty: none is given.
-        patch : mapping or list
-            A mapping is a merge patch, a list a JSON patch.
+        `namespace`: its namespace; empty: none is given. `patch`: a mapping is a merge patch, a list a JSON patch.
         """
         key = (kind, namespace, "merge" if isinstance(patch, Mapping) else "json", as_json(patch))
         self._patches.setdefault(key, []).append(name)

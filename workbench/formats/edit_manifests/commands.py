@@ -24,12 +24,7 @@ __all__ = ["kubectl_commands"]
 def json_patch(before: Any, after: Any, path: str = "") -> Iterator[dict[str, Any]]:
     """The operations of a JSON patch (RFC 6902) that turn one value into another.
 
-    Parameters
-    ----------
-    before, after : object
-        Parsed JSON.
-    path : str
-        JSON pointer to both values.
+    `before`, `after`: parsed JSON. `path`: JSON pointer to both values.
     """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in [*before, *(key for key in after if key not in before)]:
@@ -85,6 +80,8 @@ def kubectl_commands(
 ) -> list[str]:
     """Commands that make edits in a live cluster, one a line, to be typed into a shell.
 
+    Returns: lines that begin with ``#`` say what no command can do. Names and values are quoted for a POSIX shell.
+
     Parameters
     ----------
     manifests : iterable of mapping or ManifestSet
@@ -93,11 +90,6 @@ def kubectl_commands(
         As there, with its errors.
     whole_cluster : bool
         Whether the manifests describe the cluster, too. False: edits of the cluster are told from the edits alone.
-
-    Returns
-    -------
-    list of str
-        Lines that begin with ``#`` say what no command can do. Names and values are quoted for a POSIX shell.
     """
     held, lines = editable(manifests), CommandLines()
     for edit in edits:

@@ -22,12 +22,7 @@ __all__ = ["change_job", "change_minimum"]
 def change_job(manifests: ManifestSet, job: JobObjects, change: Callable[[Manifest], None]) -> None:
     """Change the spec of a Volcano Job, and its PodGroups as the Job's controller would.
 
-    Parameters
-    ----------
-    job : JobObjects
-        Of the kind Job.
-    change : callable
-        Receives the spec and changes it in place.
+    `job`: of the kind Job. `change`: receives the spec and changes it in place.
     """
     assert job.owner is not None
     priorities = manifests.priorities

@@ -37,12 +37,7 @@ Edit = Mapping[str, Any]
 def raise_tier(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     """Raise highestTierAllowed of the job's hard constraint, and of each sub-group and Job with a lower one.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``to`` has the new tier.
+    `manifests`: changed in place. `edit`: the key ``to`` has the new tier.
     """
     to = whole_number_of(edit, "to")
     names = _tiers_by_name(manifests)
@@ -122,12 +117,7 @@ def change_min_available(manifests: ManifestSet, job: JobObjects, edit: Edit) ->
     Minimums of roles are kept: they count for nothing where their sum exceeds the gang's. The optional key ``roles``
     of the edit gives new ones by role.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``to`` has the new minimum.
+    `manifests`: changed in place. `edit`: the key ``to`` has the new minimum.
     """
     to = whole_number_of(edit, "to")
     roles: Mapping[str, int] = edit.get("roles") or {}
@@ -172,12 +162,8 @@ def _set_gang_minimum(manifests: ManifestSet, job: JobObjects, to: int) -> None:
 def change_replicas(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     """Make one role of the job smaller, and the minimums of role and gang by as many pods.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``role`` has the role's name, ``from`` and ``to`` its number of pods before and after.
+    `manifests`: changed in place. `edit`: the key ``role`` has the role's name, ``from`` and ``to`` its number of pods
+    before and after.
     """
     by, role = whole_number_of(edit, "from") - whole_number_of(edit, "to"), str(edit.get("role") or "")
     if by <= 0:

@@ -100,14 +100,8 @@ def pending_job(manifests: ManifestSet, key: str, kind: str = "") -> JobObjects:
 
     If several objects have the name, the first kind by name with pending pods is taken, as `Scenario.gang` does.
 
-    Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
-
-    Raises InputError: no such job, or a top owner of which a field would have to change, or some pods run.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of the edit that changes a field of the job; empty: the job is taken away as a whole.
+    `kind`: kind of the edit that changes a field of the job; empty: the job is taken away as a whole. Raises
+    InputError: no such job, or a top owner of which a field would have to change, or some pods run.
     """
     found = _named(manifests, key)
     if not found:

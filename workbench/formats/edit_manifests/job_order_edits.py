@@ -16,12 +16,8 @@ __all__ = ["change_dependency", "change_priority"]
 def change_dependency(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     """Set or drop the names that a task depends on.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``role`` has the task's role, ``to`` the names; without names, dependsOn is dropped.
+    `manifests`: changed in place. `edit`: the key ``role`` has the task's role, ``to`` the names; without names,
+    dependsOn is dropped.
     """
     to: Sequence[str] = edit.get("to") or ()
     role = str(edit.get("role") or "")
@@ -52,12 +48,7 @@ def change_priority(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
     Pods of a Job or a PodGroup keep theirs: it orders the pods within the job. A job without either has the priority of
     its pods.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``to`` has the new priority.
+    `manifests`: changed in place. `edit`: the key ``to`` has the new priority.
     """
     to = whole_number_of(edit, "to")
     name = _priority_class(manifests, to)

@@ -22,14 +22,8 @@ _ANNOTATIONS = {"required": REQUIRED, "preferred": PREFERRED}
 def change_level(manifests: ManifestSet, job: JobObjects, edit: Mapping[str, Any]) -> None:
     """Give another annotation to every template and waiting pod that requests one level of Kueue's topology.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    job : JobObjects
-        The pending job.
-    edit : mapping
-        The keys ``from`` and ``to`` have one entry each: required or preferred, and the level.
+    `manifests`: changed in place. `job`: the pending job. `edit`: the keys ``from`` and ``to`` have one entry each:
+    required or preferred, and the level.
     """
     (old, level), (new, new_level) = (_entry(edit, key) for key in ("from", "to"))
 

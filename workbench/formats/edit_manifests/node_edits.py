@@ -79,14 +79,8 @@ def add_nodes(manifests: ManifestSet, hypernode: str, edit: Edit) -> None:
     A member of the HyperNode that selects the new node already is enough. HyperNodes that are derived from labels of
     nodes are not in the manifests: the labels of a copy place it.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    hypernode : str
-        Name of the HyperNode; empty: none.
-    edit : mapping
-        The key ``like`` has the name of the node that is copied, ``names`` the names of the new nodes.
+    `manifests`: changed in place. `hypernode`: name of the HyperNode; empty: none. `edit`: the key ``like`` has the
+    name of the node that is copied, ``names`` the names of the new nodes.
     """
     like, names = str(edit.get("like") or ""), [str(name) for name in edit.get("names") or ()]
     position = manifests.need("Node", like)

@@ -50,16 +50,8 @@ def _at(data: Manifest, path: str) -> Manifest:
 def shrink_owned(manifests: ManifestSet, job: JobObjects, role: str, by: int) -> None:
     """Give one role of a top owner fewer pods in the field that says how many, and lower its minimum by as many.
 
-    Raises InputError: no such role, or one whose number of pods no field says, or not in steps of one pod.
-
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    job : JobObjects
-        The pending job, a top owner.
-    by : int
-        Number of pods that go.
+    `manifests`: changed in place. `job`: the pending job, a top owner. `by`: number of pods that go. Raises InputError:
+    no such role, or one whose number of pods no field says, or not in steps of one pod.
     """
     owner = owner_of(manifests, job)
     assert owner is not None and job.owner is not None

@@ -21,12 +21,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def add_tolerations(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     """Let every role of the job tolerate the taints that the edit names.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``to`` has the tolerations, as in the spec of a pod.
+    `manifests`: changed in place. `edit`: the key ``to`` has the tolerations, as in the spec of a pod.
     """
     wanted = [_toleration(item) for item in edit.get("to") or ()]
 
@@ -51,13 +46,8 @@ def change_selector(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None
 
     A requirement that nodeSelector cannot express becomes a part of the required node affinity.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``from`` has the requirement to drop, ``to`` the new one (None: none); each has key, operator and
-        values.
+    `manifests`: changed in place. `edit`: the key ``from`` has the requirement to drop, ``to`` the new one (None:
+    none); each has key, operator and values.
     """
     old, new = edit.get("from"), edit.get("to")
     if not isinstance(old, Mapping) or len(old.get("values") or ()) != 1:
@@ -94,12 +84,7 @@ def _require(spec: Manifest, requirement: Mapping[str, Any]) -> None:
 def drop_affinity(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
     """Drop the required node affinity of every role.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        Not read: no value is needed.
+    `manifests`: changed in place. `edit`: not read: no value is needed.
     """
 
     def change(spec: Manifest) -> bool:

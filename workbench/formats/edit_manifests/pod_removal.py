@@ -133,14 +133,8 @@ def remove_terminating(manifests: ManifestSet, edit: Edit) -> None:
 def move_pods(manifests: ManifestSet, key: str, edit: Edit) -> None:
     """Put running pods on other nodes; the GPUs that were recorded for them are forgotten.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    key : str
-        ``namespace/name`` of the running job.
-    edit : mapping
-        The key ``to`` has the new node of each pod, by the pod's name or ``namespace/name``.
+    `manifests`: changed in place. `key`: ``namespace/name`` of the running job. `edit`: the key ``to`` has the new node
+    of each pod, by the pod's name or ``namespace/name``.
     """
     namespace = key.partition("/")[0]
     running_jobs(manifests, key)

@@ -22,12 +22,8 @@ AMOUNTS = {
 def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) -> None:
     """Set the amounts of the resources that the edit names; one that becomes null, or is missing, is not limited.
 
-    Parameters
-    ----------
-    manifests : ManifestSet
-        Changed in place.
-    edit : mapping
-        The key ``kind`` is one of `AMOUNTS`; ``from`` and ``to`` have the amounts by resource before and after.
+    `manifests`: changed in place. `edit`: the key ``kind`` is one of `AMOUNTS`; ``from`` and ``to`` have the amounts by
+    resource before and after.
     """
     before, after = edit.get("from") or {}, edit.get("to") or {}
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
@@ -43,12 +39,7 @@ def change_amounts(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) 
 def change_weight(manifests: ManifestSet, queue: str, edit: Mapping[str, Any]) -> None:
     """Set the weight of a queue.
 
-    `manifests`, `queue`: as in `change_amounts`.
-
-    Parameters
-    ----------
-    edit : mapping
-        The key ``to`` has the new weight.
+    `manifests`, `queue`: as in `change_amounts`. `edit`: the key ``to`` has the new weight.
     """
     child_map(manifests.change(_queue(manifests, queue)), "spec")["weight"] = edit["to"]
 

@@ -153,12 +153,8 @@ class FabricFormat:
 def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: Mapping[str, int] | None = None) -> Node:
     """Make a Node object for a node that a network topology file names.
 
-    Parameters
-    ----------
-    labels : mapping of str to str, optional
-        Labels of the node; None: the file gives none.
-    allocatable : mapping of str to int, optional
-        Resources of the node in base units; None: the file gives none.
+    `labels`: labels of the node; None: the file gives none. `allocatable`: resources of the node in base units; None:
+    the file gives none.
     """
     return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
 
@@ -191,19 +187,11 @@ def switch_tree(
 ) -> tuple[HyperNode, ...]:
     """Make HyperNodes of a tree of switches; a switch's tier is its height, 1 for a switch with only nodes below.
 
-    Parameters
-    ----------
-    children, nodes : mapping of str to sequence of str
-        Switches, and nodes, directly below each switch; every switch is a key of at least one of the two mappings. A
-        child that is a key of neither stays a member without a HyperNode, as in manifests.
-    tier_names : mapping of str to str, optional
-        Name of the tier of each switch.
-
-    Returns
-    -------
-    tuple of HyperNode
-        In byte order of their names. Links that prevent a tree are kept, and are reported by
-        `workbench.topology.build`; for the height of a switch inside a cycle only the switches outside the cycle count.
+    `children`, `nodes`: switches, and nodes, directly below each switch; every switch is a key of at least one of the
+    two mappings. A child that is a key of neither stays a member without a HyperNode, as in manifests. `tier_names`:
+    name of the tier of each switch. Returns: in byte order of their names. Links that prevent a tree are kept, and are
+    reported by `workbench.topology.build`; for the height of a switch inside a cycle only the switches outside the
+    cycle count.
     """
     height = switch_heights(children, nodes)
     return tuple(

@@ -58,10 +58,7 @@ def route_between(topology: Topology, a: str, b: str) -> list[str]:
 
     Returns names of the vertices of `to_networkx` on the shortest way; empty if no HyperNode holds both nodes.
 
-    Parameters
-    ----------
-    a, b : str
-        Names of nodes.
+    `a`, `b`: names of nodes.
     """
     import networkx
 

@@ -53,12 +53,8 @@ class Joined:
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
         """Add the contents of one network topology file to a cluster's objects.
 
-        Parameters
-        ----------
-        cluster : ClusterObjects
-            Objects of the cluster, changed in place.
-        given : bool
-            Whether the cluster's nodes come from manifests, so that the file adds no further nodes.
+        `cluster`: objects of the cluster, changed in place. `given`: whether the cluster's nodes come from manifests,
+        so that the file adds no further nodes.
         """
         _add(cluster, records, given)
         self.matrices.update(records.matrices)
@@ -70,14 +66,9 @@ class Joined:
 class FabricIntake:
     """Collects the network topology files among the input files, and joins their contents with the cluster's objects.
 
-    Parameters
-    ----------
-    wanted : FabricFormat, optional
-        Format named by ``--from``, in which every file without Kubernetes objects is read; if HyperNodes of this format
-        are derived from Kubernetes objects, such as node labels, they are derived. None: the content of each file
-        decides.
-    found, sources, formats : list
-        Contents of the files, and the names of the files and of their formats.
+    `wanted`: format named by ``--from``, in which every file without Kubernetes objects is read; if HyperNodes of this
+    format are derived from Kubernetes objects, such as node labels, they are derived. None: the content of each file
+    decides. `found`, `sources`, `formats`: contents of the files, and the names of the files and of their formats.
     """
 
     wanted: FabricFormat | None = None
@@ -128,14 +119,7 @@ class FabricIntake:
     def add(self, records: FabricRecords, source: str, format: str) -> None:
         """Add the contents of one network topology file.
 
-        Parameters
-        ----------
-        records : FabricRecords
-            What was read from the file.
-        source : str
-            Name of the file.
-        format : str
-            Name of the file's format.
+        `records`: what was read from the file. `source`: name of the file. `format`: name of the file's format.
         """
         self.found.append(records)
         self.sources.append(source)

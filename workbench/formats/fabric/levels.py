@@ -39,13 +39,9 @@ def level_hypernodes(
 ) -> tuple[tuple[HyperNode, ...], list[str]]:
     """Make HyperNodes from the values that nodes have for the levels' labels.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        The levels, widest first; the narrowest becomes tier 1.
-    by_path : bool
-        What a value is that occurs under two parents. True: two domains (Kueue, KAI). False: one domain with two
-        parents, so that the HyperNodes form no tree (Koordinator, where a domain is identified by its layer and name).
+    `levels`: the levels, widest first; the narrowest becomes tier 1. `by_path`: what a value is that occurs under two
+    parents. True: two domains (Kueue, KAI). False: one domain with two parents, so that the HyperNodes form no tree
+    (Koordinator, where a domain is identified by its layer and name).
 
     Returns
     -------

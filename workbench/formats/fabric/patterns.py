@@ -22,20 +22,10 @@ def exact_patterns(
 ) -> list[str | None]:
     """For each group of names, a regular expression (RE2) that matches its names and no other known name.
 
-    Parameters
-    ----------
-    known : collection of str
-        All names that the expressions must tell apart.
-    groups : sequence of collection of str
-        Groups of distinct known names, none of them empty.
-    open_ended : bool
-        Allow open expressions, if they are shorter; such a one may match names that are not known yet.
-
-    Returns
-    -------
-    list of str or None
-        One expression per group, the shortest of those allowed; ties: the smaller text. None if it proves to match
-        other names too when RE2 is run over all known names.
+    `known`: all names that the expressions must tell apart. `groups`: groups of distinct known names, none of them
+    empty. `open_ended`: allow open expressions, if they are shorter; such a one may match names that are not known yet.
+    Returns: one expression per group, the shortest of those allowed; ties: the smaller text. None if it proves to match
+    other names too when RE2 is run over all known names.
     """
     straight, backward = sorted(known), sorted(name[::-1] for name in known)
     patterns = [

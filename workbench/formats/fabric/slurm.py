@@ -28,14 +28,8 @@ __all__ = ["SlurmBlock", "Switch", "block_records", "block_rows", "switch_record
 class Switch:
     """One switch of a Slurm topology file, as written there.
 
-    Attributes
-    ----------
-    switches, nodes : str
-        Host lists of the switches and of the nodes directly below the switch; empty: none.
-    where : str
-        Place in the file, for errors.
-    has_speed : bool
-        Whether the file gives a link speed, which is not read.
+    `switches`, `nodes`: host lists of the switches and of the nodes directly below the switch; empty: none. `where`:
+    place in the file, for errors. `has_speed`: whether the file gives a link speed, which is not read.
     """
 
     name: str
@@ -60,15 +54,8 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     A missing child switch becomes a dangling member, and a node under two switches that differ in other nodes an
     overlap; both are found by `workbench.topology.build` (docs/decisions.md, decision 14).
 
-    Raises InputError: a switch twice, without a name or with neither switches nor nodes; something that is no host
-    list.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file in errors.
-    notes : sequence of Notice
-        Notices to add to the result.
+    `source`: name of the file in errors. `notes`: notices to add to the result. Raises InputError: a switch twice,
+    without a name or with neither switches nor nodes; something that is no host list.
     """
     children: dict[str, list[str]] = {}
     nodes: dict[str, list[str]] = {}

@@ -59,14 +59,9 @@ def group_switches(
 ) -> tuple[HyperNode, ...]:
     """Make HyperNodes from the cables of a switched fabric; a switch's rank becomes its HyperNode's tier.
 
-    Parameters
-    ----------
-    attached, links
-        As for `switch_ranks`; the HyperNodes are named after these switches.
-    ranks : mapping of str to int
-        Rank of each switch to be grouped; others are left out.
-    notes : list of Notice, optional
-        Receives a notice for each HyperNode that stands for cables between switches of one rank.
+    `attached`, `links`: as for `switch_ranks`; the HyperNodes are named after these switches. `ranks`: rank of each
+    switch to be grouped; others are left out. `notes`: receives a notice for each HyperNode that stands for cables
+    between switches of one rank.
 
     Returns
     -------
@@ -154,20 +149,11 @@ def group_tree(
 ) -> tuple[HyperNode, ...]:
     """Make HyperNodes of switches that list what is below them; redundant switches become one HyperNode.
 
-    Parameters
-    ----------
-    children, nodes, tier_names
-        As for `workbench.formats.fabric.base.switch_tree`, which makes the HyperNodes.
-    notes : list of Notice
-        Receives a notice for each HyperNode that stands for several switches.
-
-    Returns
-    -------
-    tuple of HyperNode
-        As of `switch_tree`, but switches of one height that share a switch below them, directly or by way of others,
-        are one HyperNode with the name and the annotation of `group_switches`. Leaves are one HyperNode if they list
-        the same nodes; nodes that are only in part the same are left as an overlap for the linter, because such a list
-        is written by hand, and not measured.
+    `children`, `nodes`, `tier_names`: as for `workbench.formats.fabric.base.switch_tree`, which makes the HyperNodes.
+    `notes`: receives a notice for each HyperNode that stands for several switches. Returns: as of `switch_tree`, but
+    switches of one height that share a switch below them, directly or by way of others, are one HyperNode with the name
+    and the annotation of `group_switches`. Leaves are one HyperNode if they list the same nodes; nodes that are only in
+    part the same are left as an overlap for the linter, because such a list is written by hand, and not measured.
     """
     heights = switch_heights(children, nodes)
     taken = set(heights)

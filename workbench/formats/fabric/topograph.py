@@ -241,13 +241,9 @@ def insert_level(levels: Sequence[Level], level: Level) -> int | str:
     """Position at which a level of domains (such as NVLink domains) fits among nested levels of switches.
 
     `levels`: the existing levels, closest first, each a mapping from node to domain; each level is nested in the next.
-    `level`: the level to insert, as a mapping from node to domain.
-
-    Returns
-    -------
-    int or str
-        The lowest index at which the levels stay nested. If there is none, the reason as the end of a sentence: ``draw
-        the lines of another tier`` if the level equals an existing one, or ``cross the tiers``.
+    `level`: the level to insert, as a mapping from node to domain. Returns: the lowest index at which the levels stay
+    nested. If there is none, the reason as the end of a sentence: ``draw the lines of another tier`` if the level
+    equals an existing one, or ``cross the tiers``.
     """
     for other in levels:
         if set(other) == set(level) and stays_inside(level, other) and stays_inside(other, level):

@@ -58,13 +58,8 @@ def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str
 def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = "") -> FabricRecords:
     """Make a tier-1 HyperNode ``tor-ID`` for each switch of Ascend's switch table.
 
-    Parameters
-    ----------
-    nodes : mapping of str to Node
-        Nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes, named
-        by their addresses, with their NPUs.
-    source : str
-        Name of the file in notes.
+    `nodes`: nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes,
+    named by their addresses, with their NPUs. `source`: name of the file in notes.
     """
     notes: list[Notice] = []
     made: tuple[Node, ...] = ()

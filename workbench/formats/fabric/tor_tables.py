@@ -50,12 +50,8 @@ def tor_name_number(name: str) -> int | None:
 def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology: Topology) -> SwitchTable:
     """The leaf switches of the ConfigMap basic-tor-node-cm, with the cluster's node indices.
 
-    Parameters
-    ----------
-    node_names : mapping of str to str
-        Node of each server address; servers without one are unusable and left out.
-    topology : Topology
-        Topology of the cluster: a switch gets the name of the tier-1 HyperNode with exactly its nodes, else ``tor-ID``.
+    `node_names`: node of each server address; servers without one are unusable and left out. `topology`: topology of
+    the cluster: a switch gets the name of the tier-1 HyperNode with exactly its nodes, else ``tor-ID``.
     """
     names = {
         frozenset(topology.nodes_of(int(d)).tolist()): topology.domain_name(int(d)) for d in topology.domains_at(1)

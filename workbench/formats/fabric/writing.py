@@ -79,14 +79,9 @@ def listed(what: str, names: Sequence[str]) -> str:
 def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozenset[str] = frozenset()) -> list[str]:
     """One sentence for each part of a snapshot that a format does not hold.
 
-    Parameters
-    ----------
-    shape : TopologyShape
-        The topology of the snapshot as lists.
-    keeps : frozenset of str
-        Parts that the format holds: any of ``tiers``, ``tier-names``, ``free`` (nodes in no HyperNode), ``empty``
-        (HyperNodes without nodes), ``resources``, ``labels``, ``taints``, ``switches``. GPUs, matrices, queues and
-        running pods are held by the snapshot format alone.
+    `shape`: the topology of the snapshot as lists. `keeps`: parts that the format holds: any of ``tiers``,
+    ``tier-names``, ``free`` (nodes in no HyperNode), ``empty`` (HyperNodes without nodes), ``resources``, ``labels``,
+    ``taints``, ``switches``. GPUs, matrices, queues and running pods are held by the snapshot format alone.
     """
     topology = snapshot.topology
     found: dict[str, str | None] = {

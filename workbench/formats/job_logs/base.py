@@ -57,14 +57,8 @@ def make_gang(
 ) -> Gang:
     """Make a gang of equal pods with one container each.
 
-    Parameters
-    ----------
-    requests : mapping of str to int
-        Requests of each pod, base units; zeros are left out.
-    queue, priority, constraint
-        As in `Gang`.
-    min_available : int, optional
-        None: all pods.
+    `requests`: requests of each pod, base units; zeros are left out. `queue`, `priority`, `constraint`: as in `Gang`.
+    `min_available`: None: all pods.
     """
     asked = {key: amount for key, amount in requests.items() if amount}
     role = Role("worker", pods, asked, (asked[GPU],) if GPU in asked else ())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError, named_arguments
 from workbench.formats.file_bytes import read_bytes
-from workbench.formats.job_logs import helios, knavigator, kueue, pai, philly, sacct, swf, table
+from workbench.formats.job_logs import generators, sacct, swf, table, traces
 from workbench.formats.job_logs.base import Read
 from workbench.formats.manifests import read_text
 from workbench.formats.printouts import known_printout
@@ -25,7 +25,7 @@ else:
 __all__ = ["load_jobs"]
 
 _EXPECTED = (
-    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(philly.COLUMNS)}, a log of Helios, Acme or PAI, "
+    f"CSV with {', '.join(table.COLUMNS)} or with {', '.join(traces.PHILLY_COLUMNS)}, a log of Helios, Acme or PAI, "
     f"what {sacct.ASKED_FOR} prints, the Standard Workload Format, "
     "or YAML of Kueue's generator or of Knavigator"
 )
@@ -35,18 +35,12 @@ _EXPECTED = (
 def load_jobs(path: str | Path | pandas.DataFrame, content: bytes | None = None) -> JobLog:
     """Read jobs with the times of their arrival and their work from a file or a DataFrame.
 
-    Raises InputError: not such a file, a value that is none of its column or field, two jobs of one name, no job at
-    all; the place is named.
-
-    Parameters
-    ----------
-    path : path or pandas.DataFrame
-        A table with the columns of a format that has columns, or a file: the workbench's own table
-        (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme cluster, the task table of
-        PAI, what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's scalability run, or a test
-        of Knavigator; also compressed by gzip. The content decides.
-    content : bytes, optional
-        Content of the file if it has been read, because a pipe gives it only once; None: it is read.
+    `path`: a table with the columns of a format that has columns, or a file: the workbench's own table
+    (``datasets/job-log``), the reduced list of Philly, the log of a Helios or an Acme cluster, the task table of PAI,
+    what ``sacct -P`` prints, the Standard Workload Format, the generator of Kueue's scalability run, or a test of
+    Knavigator; also compressed by gzip. The content decides. `content`: content of the file if it has been read,
+    because a pipe gives it only once; None: it is read. Raises InputError: not such a file, a value that is none of its
+    column or field, two jobs of one name, no job at all; the place is named.
 
     Examples
     --------
@@ -86,12 +80,12 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
     if re.match(r"JobID(?:Raw)?[\s,;]", first):
         raise InputError("columns of sacct without bars", source=source, where="line 1", expected=sacct.ASKED_FOR)
     columns = {name.strip().strip('"') for name in first.split(",")}
-    if set(philly.COLUMNS) <= columns:
-        return philly.read_philly(content, source), "philly"
-    if set(helios.COLUMNS) <= columns:
-        return helios.read_helios(content, source), "helios"
-    if set(pai.COLUMNS) <= columns:
-        return pai.read_pai(content, source), "pai"
+    if set(traces.PHILLY_COLUMNS) <= columns:
+        return traces.read_philly(content, source), "philly"
+    if set(traces.HELIOS_COLUMNS) <= columns:
+        return traces.read_helios(content, source), "helios"
+    if set(traces.PAI_COLUMNS) <= columns:
+        return traces.read_pai(content, source), "pai"
     if set(table.COLUMNS) & columns or Path(source).suffixes[:1] == [".csv"]:
         return table.read_log_table(content, source), "table"
     printout = known_printout(content.decode("utf-8-sig", "replace"))
@@ -101,7 +95,7 @@ def _read(content: bytes, source: str) -> tuple[Read, str]:
     documents = read_text(content, source)
     data = documents[0][0]
     if isinstance(data, dict) and "cohorts" in data:
-        return kueue.read_kueue(data, source), "kueue"
+        return generators.read_kueue(data, source), "kueue"
     if isinstance(data, dict) and isinstance(data.get("tasks"), list):
-        return knavigator.read_knavigator(data, source), "knavigator"
+        return generators.read_knavigator(data, source), "knavigator"
     raise InputError("no log of jobs", source=source, expected=_EXPECTED)

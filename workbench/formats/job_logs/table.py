@@ -1,20 +1,23 @@
-"""Reader of the workbench's own job log: CSV with a line per job."""
+"""The workbench's own job log, CSV with a line per job: its reader, and `day_of_jobs`, which draws times."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
+
+import numpy as np
 
 from workbench.errors import InputError, close_names
 from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.formats.tables import Row, read_table
 from workbench.model.counted import counted
-from workbench.model.gang import TopologyConstraint
+from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.job_log import SHAPE, LoggedJob, LoggedStep
 from workbench.model.notice import Notice
-from workbench.model.resources import CPU, MEMORY
+from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 
-__all__ = ["COLUMNS", "read_log_table"]
+__all__ = ["COLUMNS", "day_of_jobs", "read_log_table"]
 
 COLUMNS = ("name", "submit_s", "duration_s", "pods", "gpus_per_pod")
 _MOST_PODS = 100_000
@@ -32,6 +35,11 @@ _KNOWN = (
 )
 #: Likeness from which on a column is a misspelt one: checkpoints_s, but not user or gpu_type.
 _ALMOST = 0.8
+_DAY_S = 86_400
+#: Drawn seconds of work: their median, and the standard deviation of their logarithm.
+_MEDIAN_S, _SPREAD = 3_000.0, 1.0
+#: Columns of a drawn log behind `COLUMNS`.
+_FURTHER = ("cpu_milli", "memory_mib", "queue", "mode", "tier")
 
 
 def read_log_table(content: bytes, source: str) -> Read:
@@ -119,3 +127,26 @@ def _constraint(row: Row) -> TopologyConstraint | None:
     if not mode:
         return None
     return TopologyConstraint("soft" if mode == "soft" else "hard", row.number("tier", _MOST_TIER) if tier else None)
+
+
+def day_of_jobs(gangs: Sequence[Gang], seed: int) -> str:
+    """Gangs as CSV with a line per job: they arrive evenly at random within a day, in the order of the gangs.
+
+    The seconds of work are log-normal with a median of 50 minutes; both are made up. Gangs have one role, as those of
+    `workbench.topology.presets` do.
+
+    `seed`: the same seed gives the same times.
+    """
+    rng = np.random.default_rng(seed)
+    arrivals = np.sort(rng.integers(_DAY_S, size=len(gangs))).tolist()
+    work = np.ceil(_MEDIAN_S * np.exp(_SPREAD * rng.standard_normal(len(gangs)))).astype(np.int64).tolist()
+    lines = [",".join((*COLUMNS, *_FURTHER))]
+    for gang, submitted, seconds in zip(gangs, arrivals, work, strict=True):
+        (role,) = gang.roles
+        gpus = sum(amount for name, amount in role.requests.items() if is_gpu_resource(name))
+        limit = gang.constraint
+        tier = "" if limit is None or limit.highest_tier is None else limit.highest_tier
+        cells = [gang.name, submitted, seconds, role.count, gpus, role.requests.get(CPU, 0)]
+        cells += [role.requests.get(MEMORY, 0) >> 20, gang.queue, limit.mode if limit else "", tier]
+        lines.append(",".join(map(str, cells)))
+    return "\n".join(lines) + "\n"

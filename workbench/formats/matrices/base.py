@@ -74,14 +74,8 @@ class MatrixReading:
 class MatrixFormat:
     """A format of GPU bandwidth matrices: one kind of a tool's printout.
 
-    Attributes
-    ----------
-    name, title : str
-        Name of the format, and its description in one line.
-    detect : callable
-        Function that tells by its content whether a text is in this format.
-    read : callable
-        Function (text, source, link speeds, block or None) -> MatrixReading.
+    `name`, `title`: name of the format, and its description in one line. `detect`: function that tells by its content
+    whether a text is in this format. `read`: function (text, source, link speeds, block or None) -> MatrixReading.
     """
 
     name: str
@@ -118,14 +112,8 @@ class Lines:
 class Grid:
     """A printed table with named rows and columns, reduced to those of GPUs (or NPUs).
 
-    Attributes
-    ----------
-    labels : tuple of str
-        Devices, in the order of the columns.
-    cells : tuple of tuple of str
-        Cells by row and column, as many rows as columns.
-    lines : tuple of int
-        Index of each row's line.
+    `labels` (tuple of str): devices, in the order of the columns. `cells` (tuple of tuple of str): cells by row and
+    column, as many rows as columns. `lines` (tuple of int): index of each row's line.
     """
 
     labels: tuple[str, ...]
@@ -239,17 +227,10 @@ def types_matrix(
 ) -> BandwidthMatrix:
     """Convert a table of link types to a bandwidth matrix, using the table of link speeds.
 
-    Raises InputError: a type that the table of link speeds does not have; its place is named.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file in errors.
-    absent : callable
-        Function from a link type to the reason why it is no direct link, empty if it is one; a pair without a direct
-        link gets the staging speed and is flagged.
-    code : str
-        Code of the notice on pairs without a direct link.
+    `source`: name of the file in errors. `absent`: function from a link type to the reason why it is no direct link,
+    empty if it is one; a pair without a direct link gets the staging speed and is flagged. `code`: code of the notice
+    on pairs without a direct link. Raises InputError: a type that the table of link speeds does not have; its place is
+    named.
     """
     n = len(grid.labels)
     gb_s = np.zeros((n, n))
@@ -313,12 +294,8 @@ def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatr
 def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:
     """Choose one of the tables (blocks) of a file by name; raises UnknownNameError if `wanted` does not exist.
 
-    Parameters
-    ----------
-    wanted : str or None
-        Name of the block to choose; None: choose by `order`.
-    order : sequence of str
-        Preferred blocks: if `wanted` is None, the first of these that exists is chosen, or else the first block.
+    `wanted`: name of the block to choose; None: choose by `order`. `order`: preferred blocks: if `wanted` is None, the
+    first of these that exists is chosen, or else the first block.
     """
     if wanted is None:
         return next((name for name in order if name in blocks), blocks[0])

@@ -37,16 +37,8 @@ def gpus_of(
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
     """Reduce a matrix of hwloc objects to the GPUs (``OSDev`` objects) and convert it from MB/s to GB/s.
 
-    Raises InputError: no object is a GPU.
-
-    Parameters
-    ----------
-    objects : sequence of str
-        Names of the n objects.
-    mb_s : ndarray of shape (n, n), float64
-        Bandwidths between the objects in MB/s.
-    source : str
-        Name of the file in errors.
+    `objects`: names of the n objects. `mb_s` (ndarray of shape (n, n), float64): bandwidths between the objects in
+    MB/s. `source`: name of the file in errors. Raises InputError: no object is a GPU.
 
     Returns
     -------

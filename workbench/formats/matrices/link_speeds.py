@@ -28,13 +28,9 @@ _COLUMNS = ("type", "gb_s", "per")
 class LinkSpeeds:
     """Speed of each type of GPU link in GB/s, in one direction.
 
-    Attributes
-    ----------
-    pair_gb_s : mapping of str to float
-        Speed in GB/s by link type, for types whose speed is that of a whole pair of GPUs.
-    link_gb_s : mapping of str to float
-        Speed in GB/s by link type, for types whose speed is that of a single link; the number in a type (``NV12``,
-        ``XGMI2@906``) is the number of links.
+    `pair_gb_s`: speed in GB/s by link type, for types whose speed is that of a whole pair of GPUs. `link_gb_s`: speed
+    in GB/s by link type, for types whose speed is that of a single link; the number in a type (``NV12``, ``XGMI2@906``)
+    is the number of links.
     """
 
     pair_gb_s: Mapping[str, float]

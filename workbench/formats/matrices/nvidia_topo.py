@@ -1,7 +1,8 @@
-"""Reader of ``nvidia-smi topo -m``: link types between GPUs, and their NICs and NUMA nodes.
+"""Readers of ``nvidia-smi topo -m``, of its ``-p2p`` and of ``npu-smi info -t topo``: link types between GPUs.
 
-Huawei's ``npu-smi info -t topo`` and tools of other vendors print such a table with other names; one function reads
-them all. What ``nvidia-smi topo -p2p`` printed into the same file is applied to the pairs.
+The tables of ``-m`` and of Huawei's npu-smi, which have other names, also hold NICs and NUMA nodes; ``-p2p`` says
+whether each GPU can directly read or write another's memory. What ``-p2p`` printed into the file of another table is
+applied to its pairs.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 
-__all__ = ["NVIDIA_TOPO", "P2P_WHY_NOT", "TopoTable", "left_aside", "pass_over_legend", "topo_reading", "topo_tables"]
+__all__ = ["NPU_SMI", "NVIDIA_P2P", "NVIDIA_TOPO"]
 
 _GPU = re.compile(rf"(?!NPU|Phy-ID){DEVICE_NAME}\d+")
+_NPU = re.compile(r"(?:NPU|Phy-ID)\d+")
+_P2P_GPU = re.compile(r"GPU\d+")
 # Where the columns of the affinities begin.
 _AFTER_DEVICES = frozenset({"CPU", "NUMA", "GPU"})
 _AFFINITY = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID")
@@ -68,14 +71,8 @@ _COPIES = frozenset("rw")
 class TopoTable:
     """A table of link types in a printout.
 
-    Attributes
-    ----------
-    header : int
-        Index of the header's line.
-    columns : tuple of str
-        Names of its columns up to the affinities.
-    p2p : bool
-        Whether the cells are those of ``nvidia-smi topo -p2p`` (``OK``, ``GNS``, …).
+    `header`: index of the header's line. `columns` (tuple of str): names of its columns up to the affinities. `p2p`:
+    whether the cells are those of ``nvidia-smi topo -p2p`` (``OK``, ``GNS``, …).
     """
 
     header: int
@@ -282,3 +279,40 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
 
 
 NVIDIA_TOPO = MatrixFormat("nvidia-smi-topo", "nvidia-smi topo -m", _detect, _read)
+
+
+def _detect_npu(text: str) -> bool:
+    return bool(topo_tables(text, _NPU))
+
+
+def _read_npu(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    return topo_reading(text, source, speeds, _NPU, NPU_SMI, block)
+
+
+NPU_SMI = MatrixFormat("npu-smi", "npu-smi info -t topo (Ascend)", _detect_npu, _read_npu)
+
+
+def _absent_p2p(cell: str) -> str:
+    return f"P2P is disabled ({P2P_WHY_NOT[cell]})" if cell in P2P_WHY_NOT else ""
+
+
+def _detect_p2p(text: str) -> bool:
+    tables = topo_tables(text, _P2P_GPU)
+    return bool(tables) and all(table.p2p for table in tables)
+
+
+def _read_p2p(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    first, *others = topo_tables(text, _P2P_GPU)
+    lines = Lines(text, source)
+    grid = read_grid(lines, first.header, first.columns, _P2P_GPU)
+    pass_over_legend(lines)
+    matrix = types_matrix(grid, source, speeds, _absent_p2p, "p2p-disabled")
+    notes = left_aside(first.columns, grid)
+    for table in others:
+        lines.mark(*range(table.header, table.header + 1 + len(table.columns)))
+        text = f"left aside: the table in line {table.header + 1}"
+        notes.append(Notice("left-aside", text, numbers={"count": 1}))
+    return MatrixReading(matrix, NVIDIA_P2P.name, "link types", unread=lines.unread(), notes=tuple(notes))
+
+
+NVIDIA_P2P = MatrixFormat("nvidia-smi-p2p", "nvidia-smi topo -p2p", _detect_p2p, _read_p2p)

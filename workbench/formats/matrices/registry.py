@@ -10,11 +10,8 @@ from workbench.formats.matrices.amd_smi import AMD_SMI
 from workbench.formats.matrices.base import MatrixFormat, MatrixReading
 from workbench.formats.matrices.hwloc_xml import HWLOC_XML
 from workbench.formats.matrices.link_speeds import LinkSpeeds
-from workbench.formats.matrices.nccl_xml import NCCL_XML
-from workbench.formats.matrices.npu_smi import NPU_SMI
 from workbench.formats.matrices.nvbandwidth import NVBANDWIDTH
-from workbench.formats.matrices.nvidia_p2p import NVIDIA_P2P
-from workbench.formats.matrices.nvidia_topo import NVIDIA_TOPO
+from workbench.formats.matrices.nvidia_topo import NPU_SMI, NVIDIA_P2P, NVIDIA_TOPO
 from workbench.formats.matrices.own_table import OWN_TABLE
 from workbench.formats.matrices.p2p_bandwidth import P2P_BANDWIDTH
 from workbench.formats.matrices.printout import Printout, clean_printout
@@ -22,6 +19,7 @@ from workbench.formats.matrices.rocm_smi import ROCM_SMI
 from workbench.formats.matrices.table import TABLE
 from workbench.formats.matrices.transferbench import TRANSFERBENCH
 from workbench.formats.nccl_tests import is_nccl_tests
+from workbench.formats.nccl_topo import read_nccl_topo
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.notice import Notice
 
@@ -31,6 +29,22 @@ __all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
 _LONGEST_LINE = 256 * MAX_GPUS
 
 _XML = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|system|topology)\b|\s*<!--")
+
+
+def _read_nccl(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    """The matrix of a topology of NCCL or RCCL, as `workbench.formats.nccl_topo` reads it."""
+    machine = read_nccl_topo(text, source)
+    text = "no NVLink or XGMI in it: the matrix knows the ways over PCI only"
+    notes = () if machine.has_nvlink else (Notice("pci-only", text),)
+    return MatrixReading(machine.matrix, NCCL_XML.name, "nominal", notes=notes)
+
+
+def _detect_nccl(text: str) -> bool:
+    # Any XML that no other format takes: its message says what would have been read.
+    return text.lstrip().startswith("<")
+
+
+NCCL_XML = MatrixFormat("nccl-topo", "NCCL topology of one machine (XML)", _detect_nccl, _read_nccl)
 
 #: Printouts of tools, several of which may be in one file.
 _PRINTOUTS: tuple[MatrixFormat, ...] = (
@@ -61,14 +75,8 @@ def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | No
 
     An InputError names the line; a `block` that the text does not have raises UnknownNameError.
 
-    Parameters
-    ----------
-    text, source : str
-        The printout, and the name of the file in errors.
-    speeds : LinkSpeeds
-        Table that gives the bandwidth of each link type.
-    block : str, optional
-        As for `workbench.formats.matrix.load_matrix`.
+    `text`, `source`: the printout, and the name of the file in errors. `speeds`: table that gives the bandwidth of each
+    link type. `block`: as for `workbench.formats.matrix.load_matrix`.
     """
     _check_lines(text, source)
     if is_nccl_tests(text):

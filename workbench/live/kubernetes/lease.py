@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.control.kinds import Ref, api_path
 from workbench.errors import ClusterError, InputError, StoreError, WorkbenchError
 from workbench.live.kubernetes.connection import NoSuchApi

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.control.event_log import EventLog, LogLine
 from workbench.control.kinds import Ref
 from workbench.control.manager import Manager

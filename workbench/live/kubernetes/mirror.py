@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.control.kinds import Ref, api_path, api_version, key_of
 from workbench.control.object_table import ObjectTable
 from workbench.control.store import Object, StoreChange

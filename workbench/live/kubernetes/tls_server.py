@@ -6,7 +6,7 @@ import ssl
 from pathlib import Path
 from typing import Any
 
-from workbench.cancel.log import LOG
+from workbench.cancel.progress import LOG
 from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer
 
 __all__ = ["TlsServer"]

@@ -1,4 +1,4 @@
-"""Reader of the generator of Kueue's scalability run with topology: cohorts, queues and sets of workloads."""
+"""Readers of generators of jobs: that of Kueue's scalability run with topology, and Knavigator's gang burst."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.job_logs.base import Read, make_gang
+from workbench.formats.job_logs.base import GPU, Read, make_gang
 from workbench.model.counted import counted
 from workbench.model.gang import TopologyConstraint
 from workbench.model.job_log import LoggedJob
 from workbench.model.notice import Notice
 from workbench.model.resources import CPU
-from workbench.objects.quantity import to_base_units
+from workbench.objects.quantity import read_duration, to_base_units
 
-__all__ = ["read_kueue"]
+__all__ = ["read_knavigator", "read_kueue"]
 
 #: Racks are HyperNodes of the lowest tier.
 _RACK_TIER = 1
@@ -22,7 +22,7 @@ _MOST = 1_000_000
 
 
 def read_kueue(data: Mapping[str, Any], source: str) -> Read:
-    """Read what the generator makes: in each queue every set creates one workload after each of its intervals.
+    """Read what the generator of Kueue makes: in each queue every set creates one workload after each of its intervals.
 
     Queues are named ``cohort-I-cq-J``; quotas are the nominal ones, without borrowing and reclaiming. A workload that
     requires a rack is hard at tier 1, one that prefers it or is balanced over racks is soft; slices are not read.
@@ -97,3 +97,39 @@ def _amount(data: Mapping[str, Any], key: str, at: str, source: str) -> int:
         return to_base_units(CPU, data.get(key))
     except InputError as error:
         raise InputError(error.message, source=source, where=f"{at}.{key}", got=error.got) from None
+
+
+#: GPUs of a node in Knavigator, all of which a pod takes.
+_PER_POD = 8
+_MOST_IN_TASK = 100_000
+
+
+def read_knavigator(data: Mapping[str, Any], source: str) -> Read:
+    """Read the tasks SubmitObj of a test of Knavigator: `count` gangs of `replicas` pods each, which run for `ttl`.
+
+    Raises InputError: a task without these numbers; its id is named.
+    """
+    read = Read()
+    for task in data["tasks"]:
+        if not isinstance(task, dict) or task.get("type") != "SubmitObj":
+            continue
+        name = str(task.get("id"))
+        params = task.get("params")
+        inner = params.get("params") if isinstance(params, dict) else None
+        if not isinstance(params, dict) or not isinstance(inner, dict):
+            raise InputError("a task without params.params", source=source, where=f"task {name}")
+        count, pods = (_number(value, name, source) for value in (params.get("count", 1), inner.get("replicas")))
+        try:
+            seconds = read_duration(str(inner.get("ttl")))
+        except InputError as error:
+            raise InputError(error.message, source=source, where=f"task {name}, ttl", got=error.got) from None
+        for i in range(count):
+            read.jobs.append(LoggedJob(make_gang(f"{name}-{i}", pods, {GPU: _PER_POD}), 0.0, seconds))
+    return read
+
+
+def _number(value: object, name: str, source: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _MOST_IN_TASK:
+        where, expected = f"task {name}", f"a whole number from 1 to {_MOST_IN_TASK:,}"
+        raise InputError("not a number", source=source, where=where, got=str(value)[:60], expected=expected)
+    return value

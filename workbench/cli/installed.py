@@ -1,4 +1,4 @@
-"""The command `workbench policies`: list the policies that ``--policy`` accepts."""
+"""Commands about what is installed: `workbench policies` and `workbench version`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated
 
 from workbench.cli.option_values import one_of
 from workbench.cli.options import Out, TableOutput
-from workbench.cli.output import DATA, check_out, emit_data, print_tables
+from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables
 
-__all__ = ["policies"]
+__all__ = ["policies", "version"]
 
 
 def policies(
@@ -37,3 +37,26 @@ def policies(
     from workbench.report.command_tables import policy_tables
 
     print_tables(*policy_tables([info.to_dict() for info in found]), out=out)
+
+
+def version(
+    output: Annotated[
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
+    out: Out = None,
+) -> None:
+    """Print the versions that a bug report needs.
+
+    Example:
+
+    \b
+      workbench version -o json
+    """
+    from workbench.evaluate.provenance import show_versions
+
+    check_out(out)
+    found = show_versions()
+    if output is TableOutput.table:
+        emit(repr(found), out)
+    else:
+        emit_data(found, output, out)
