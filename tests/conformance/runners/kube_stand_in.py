@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from workbench.policies.kube.groups.conditions import PodGroupCondition, leaf_ou
 from workbench.policies.kube.groups.cycle import GroupCycle, GroupOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
+from workbench.policies.kube.groups.placements import GroupPlacements
 from workbench.policies.kube.groups.preemption import preempt
 from workbench.policies.kube.groups.quorum import ready_to_queue
 from workbench.policies.kube.groups.scene import KubeScene
@@ -30,6 +32,18 @@ from workbench.policies.kube.status import Code
 Json = dict[str, Any]
 
 SETTINGS = KubeSettings(ties="heap", percentage=0)
+
+
+class _Scene(KubeScene):
+    """A scene whose placements are tried in an order of chance, as upstream's are."""
+
+    shuffle: Random | None = None
+
+    def placements(self, group: KubePodGroup, nodes: np.ndarray) -> GroupPlacements[np.ndarray]:
+        made = super().placements(group, nodes)
+        if self.shuffle is None:
+            return made
+        return GroupPlacements(tuple(self.shuffle.sample(made.found, len(made.found))), made.status)
 
 
 class StandIn:
@@ -56,6 +70,8 @@ class StandIn:
         self.removed: set[str] = set()
         self.errors: set[str] = set()
         self.asleep: set[str] = set()
+        # Order in which placements are tried; None: by name.
+        self.shuffle: Random | None = None
         self._clock = 0
         self._shapes: dict[str, PodShape] = {}
 
@@ -178,7 +194,8 @@ class StandIn:
         root = hierarchy[entity]
         leaves = {leaf.key for leaf in hierarchy.leaves(root)}
         members = [pod for pod in self.pods.values() if pod.group in leaves]
-        scene = KubeScene(cluster, hierarchy, members, self.settings)
+        scene = _Scene(cluster, hierarchy, members, self.settings)
+        scene.shuffle = self.shuffle
         status = validate(
             root,
             [member_of(pod) for pod in pods],

@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.policies.kube.cluster import KubeCluster
-from workbench.policies.kube.one_pod import NODE_FILTERS, SCORES, PodChoice, filter_pod, schedule_pod, score_pod
+from workbench.policies.kube.one_pod import (
+    NODE_FILTERS,
+    SCORES,
+    PodChoice,
+    filter_pod,
+    looks_at_all,
+    schedule_pod,
+    score_pod,
+)
 from workbench.policies.kube.resources import (
     NodeAmounts,
     amounts_of,
@@ -62,9 +70,12 @@ def schedule_alike(
     failure : PodChoice or None
         The answer about the first pod that found none; None: all did.
     """
-    if settings.ties == "name" and settings.percentage is None and count > 2 and independent(cluster, shape, settings):
+    at_once = settings.ties == "name" and count > 2 and looks_at_all(shape, len(candidates), settings)
+    if at_once and independent(cluster, shape, settings):
         nodes = NodeLevels(cluster, shape, candidates, settings, count).place(count)
         cluster.assume(shape, *nodes)
+        if settings.percentage is not None and len(candidates):
+            cluster.start %= len(candidates)
     else:
         nodes = []
         while len(nodes) < count:

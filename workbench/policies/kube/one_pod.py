@@ -30,7 +30,17 @@ from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.spread import filter_spread, spread_scores
 from workbench.policies.kube.status import NodeStatuses, Status
 
-__all__ = ["FILTERS", "NODE_FILTERS", "SCORES", "PodChoice", "filter_pod", "passes", "schedule_pod", "score_pod"]
+__all__ = [
+    "FILTERS",
+    "NODE_FILTERS",
+    "SCORES",
+    "PodChoice",
+    "filter_pod",
+    "looks_at_all",
+    "passes",
+    "schedule_pod",
+    "score_pod",
+]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -156,6 +166,20 @@ def _search(
         statuses, found = statuses.head(looked_at), found[:wanted]
     cluster.start = (cluster.start + looked_at) % k
     return statuses, candidates[found]
+
+
+def looks_at_all(shape: PodShape, n_candidates: int, settings: KubeSettings) -> bool:
+    """Whether a search asks every candidate, however many of them pass.
+
+    Where only a share is sought, `KubeCluster.start` is afterwards what it was modulo the number of candidates.
+
+    Parameters
+    ----------
+    n_candidates : int
+    """
+    if settings.percentage is None:
+        return True
+    return nodes_to_find(n_candidates, settings.percentage) >= n_candidates and named_nodes(shape) is None
 
 
 def filter_pod(

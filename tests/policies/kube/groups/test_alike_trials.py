@@ -10,15 +10,17 @@ from tests.profiles import max_examples
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster, KubeNodes
-from workbench.policies.kube.groups.cycle import GroupCycle
+from workbench.policies.kube.groups.alike_trials import unplaced
+from workbench.policies.kube.groups.cycle import GroupCycle, PodOutcome
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.scene import KubeScene
+from workbench.policies.kube.one_pod import schedule_pod
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
+from workbench.policies.kube.status import SUCCESS
 
-#: Equal in effect; the second looks at the pods one by one.
-AT_ONCE, ONE_BY_ONE = KubeSettings(), KubeSettings(percentage=100)
+DEFAULTS = KubeSettings()
 
 
 class Slow(KubeScene):
@@ -26,6 +28,16 @@ class Slow(KubeScene):
 
     def alike(self, group, placements):
         return None
+
+    def place(self, run, nodes):
+        found = []
+        for pod in run:
+            choice = schedule_pod(self.cluster, pod.shape, nodes, self.settings)
+            if choice.node < 0:
+                return [*found, unplaced(choice)]
+            self.cluster.assume(pod.shape, choice.node)
+            found.append(PodOutcome(SUCCESS, choice.node))
+        return found
 
 
 def cluster(rng):
@@ -61,7 +73,8 @@ def test_at_once_and_one_by_one_agree(rng):
     count = rng.randint(1, 14)
     group = KubePodGroup("g", "d", min_count=rng.choice([None, 1, count]), topology_key=rng.choice(["", "rack"]))
     pods = [GroupPod(f"p{i:02d}", shape, group.key, arrival=i) for i in range(count)]
-    assert_agreement(held, group, pods)
+    held.start = rng.randint(0, 20)
+    assert_agreement(held, group, pods, KubeSettings(percentage=rng.choice([None, 0, 30])))
 
 
 def test_nodes_whose_scores_are_zero_stay_in_their_racks():
@@ -72,16 +85,17 @@ def test_nodes_whose_scores_are_zero_stay_in_their_racks():
     assert [node for _, node in outcome.placed()] == [1, 1, 2, 2]
 
 
-def assert_agreement(held, group, pods):
+def assert_agreement(held, group, pods, settings=DEFAULTS):
     """Try a group with and without shortcuts, compare everything, and return the outcome."""
     order = walk(held.nodes, np.argsort(held.nodes.rank).astype(np.int32))
-    found = []
-    for scene, settings in ((KubeScene, AT_ONCE), (Slow, ONE_BY_ONE)):
+    found, start = [], held.start
+    for scene in (KubeScene, Slow):
         before = held.requested.copy()
+        held.start = start
         outcome = GroupCycle(scene(held, Hierarchy([group]), pods, settings)).run(group, order)
         assert (held.requested == before).all()
         told = {pod.name: (each.node, each.status) for pod, each in outcome.pods.items()}
         trials = [(t.placement.name, t.outcome.status, t.total, dict(t.parts)) for t in outcome.trials]
-        found.append((outcome.status, told, trials, outcome.tied))
+        found.append((outcome.status, told, trials, outcome.tied, held.start))
     assert found[0] == found[1]
     return outcome

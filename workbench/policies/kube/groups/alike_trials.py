@@ -21,7 +21,7 @@ from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
 from workbench.policies.kube.groups.placements import GroupPlacement
 from workbench.policies.kube.groups.quorum import feasible
-from workbench.policies.kube.one_pod import PodChoice, score_pod
+from workbench.policies.kube.one_pod import PodChoice, looks_at_all, score_pod
 from workbench.policies.kube.settings import KubeSettings
 from workbench.policies.kube.shape import PodShape
 from workbench.policies.kube.status import SUCCESS, Code, Status
@@ -133,7 +133,9 @@ def nodes_of_all(
         For each placement; at most as many nodes as there are pods. None: the pods must be tried one by one.
     """
     shape, serving = pods[0].shape, pods[0].serving
-    if settings.ties != "name" or settings.percentage is not None or not independent(cluster, shape, settings):
+    sizes = {len(each.nodes) if serving is None else int(serving[each.nodes].sum()) for each in placements}
+    every = settings.ties == "name" and all(looks_at_all(shape, size, settings) for size in sizes)
+    if not every or not independent(cluster, shape, settings):
         return None
     place = np.full(cluster.nodes.n, -1, dtype=np.int64)
     for number, each in enumerate(placements):

@@ -140,20 +140,29 @@ class KubeScene:
         if nodes is None:
             return None
         outcomes = outcomes_of(group, self.scheduled(group), runs[0], nodes)
-        return [Trial(placement, outcome) for placement, outcome in zip(placements, outcomes, strict=True)]
+        trials = [Trial(placement, outcome) for placement, outcome in zip(placements, outcomes, strict=True)]
+        for trial in trials if self.settings.percentage is not None else ():
+            # As the search for each pod would leave it that was tried.
+            if trial.outcome.pods and len(inside := self._inside(trial.placement, runs[0][0])):
+                self.cluster.start %= len(inside)
+        return trials
 
     def complete(self, trial: Trial[GroupPod, int, Ints]) -> None:
         """Say why pods of a trial of `alike` found no node."""
         pods = trial.outcome.pods
         if not isinstance(pods, AlikePods) or not pods.n_failed:
             return
-        first = pods.pods[0]
-        nodes = trial.placement.nodes
-        inside = nodes if first.serving is None else nodes[first.serving[nodes]]
+        first, start = pods.pods[0], self.cluster.start
         self.cluster.assume(first.shape, *pods.nodes.tolist())
-        choice = schedule_pod(self.cluster, first.shape, inside, self.settings)
+        choice = schedule_pod(self.cluster, first.shape, self._inside(trial.placement, first), self.settings)
         self.cluster.forget(first.shape, *pods.nodes.tolist())
+        self.cluster.start = start
         pods.failure = unplaced(choice)
+
+    @staticmethod
+    def _inside(placement: GroupPlacement[Ints], pod: GroupPod) -> Ints:
+        """Nodes of a placement that may take a pod whatever the filters say, in their order."""
+        return placement.nodes if pod.serving is None else placement.nodes[pod.serving[placement.nodes]]
 
     def assume(self, pods: Iterable[tuple[GroupPod, int]]) -> None:
         """Count pods as running on nodes."""
