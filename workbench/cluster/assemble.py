@@ -22,9 +22,9 @@ from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
+from workbench.objects.hypernode import ignored_members, selector_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
-from workbench.topology.members import ignored_members, selector_text
 
 __all__ = ["assemble", "join", "member_gaps", "other_gaps"]
 

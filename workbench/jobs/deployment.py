@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods
-from workbench.jobs.role_template import RoleTemplate
-from workbench.jobs.roles import Priorities, gates, make_role, notes_about
+from workbench.jobs.roles import Priorities, RoleTemplate, gates, make_role, notes_about
 from workbench.jobs.template_extras import extras_of_templates
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.errors import InputError
-from workbench.jobs.role_template import RoleTemplate
+from workbench.jobs.roles import RoleTemplate
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import MIN_PARALLELISM, QUEUE_NAME, TOPOLOGY_ANNOTATIONS
 from workbench.model.kueue_request import KueueRequest, KueueRole

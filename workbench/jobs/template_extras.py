@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from workbench.jobs.kueue_request import read_kueue_request
-from workbench.jobs.role_template import RoleTemplate
-from workbench.jobs.roles import JOB_CLASS_LABEL, first_gang_groups, first_gather, read_gpu_group
+from workbench.jobs.roles import JOB_CLASS_LABEL, RoleTemplate, first_gang_groups, first_gather, read_gpu_group
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish
 from workbench.model.notice import Notice
 from workbench.objects.metadata import Metadata

@@ -10,7 +10,7 @@ from typing import TypedDict
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.resources import is_gpu_resource
-from workbench.objects.hypernode import HyperNode, Member, read_hypernode
+from workbench.objects.hypernode import HyperNode, Member, read_hypernode, resolve_members
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -21,7 +21,6 @@ from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.edit_checks import check_size
 from workbench.topology.generate import Fabric, NodeShape
 from workbench.topology.lint import Subject, apply_edits, edits_by_hypernode, lint
-from workbench.topology.members import resolve_members
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workbench.objects.hypernode import resolve_members
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 from workbench.objects.selectors import NameIndex
 from workbench.topology.draft import Draft
 from workbench.topology.draft_objects import draft_of, nodes_of
-from workbench.topology.members import resolve_members
 
 __all__ = ["import_over"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
+from workbench.jobs.frameworks import mpi, pytorch, ray, ssh, svc, variables
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, PluginCall, SshKeys, Stored
 from workbench.objects.flags import Arguments, Flag, parse_arguments
 
@@ -27,8 +27,9 @@ __all__ = [
 ]
 
 #: In the order in which they run.
-PLUGINS: tuple[Plugin, ...] = tuple(
-    module.PLUGIN for module in (tensorflow, pytorch, mpi, mxnet, ray, hcclrank, svc, env, ssh)
+PLUGINS: tuple[Plugin, ...] = (
+    *(variables.TENSORFLOW, pytorch.PLUGIN, mpi.PLUGIN, variables.MXNET, ray.PLUGIN, variables.HCCLRANK),
+    *(svc.PLUGIN, variables.ENV, ssh.PLUGIN),
 )
 
 _BY_NAME = {plugin.name: plugin for plugin in PLUGINS}

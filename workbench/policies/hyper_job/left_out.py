@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.name_list import name_list
 from workbench.model.placement import Placement
 from workbench.model.topology import TOP
 from workbench.policies.composed import Composed

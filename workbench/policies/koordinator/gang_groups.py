@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench.cancel import check
+from workbench.model.counted import name_list
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot

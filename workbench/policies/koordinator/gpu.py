@@ -19,9 +19,8 @@ from workbench.model.arrays import Ints
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
-from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, GpuPlan, KoordinatorWish, PlannedPod
 from workbench.model.gang import Gang
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement

@@ -15,8 +15,7 @@ import numpy as np
 
 from workbench.model.arrays import Words
 from workbench.model.cluster_facts import ClusterFacts
-from workbench.model.extras import GpuGroup
-from workbench.model.gpu_plan import GpuPlan
+from workbench.model.extras import GpuGroup, GpuPlan
 from workbench.model.gpu_shares import words_of_mask
 
 __all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]

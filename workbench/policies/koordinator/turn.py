@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.model.arrays import Ints, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
-from workbench.model.gpu_plan import GpuPlan
+from workbench.model.extras import GpuPlan
 from workbench.model.gpu_shares import words_of_mask
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask

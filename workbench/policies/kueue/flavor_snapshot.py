@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from workbench.model.labels import HOSTNAME_LABEL, NodeLabels, NodeTaints
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.level_tree import Path
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.topology_snapshot import PODS, TopologySnapshot, usage_of
 from workbench.policies.kueue.values import DomainUsage, Flavor, KueueNode, Outcome, PodSet, Replacement
 

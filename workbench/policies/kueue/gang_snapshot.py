@@ -13,8 +13,8 @@ import numpy.typing as npt
 from workbench.model.kueue_request import KueueRequest
 from workbench.model.labels import NodeFilter, Requirement, Toleration
 from workbench.policies.kueue.cluster_levels import ClusterLevels
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.topology_snapshot import TopologySnapshot
 from workbench.policies.kueue.values import Assignment, Flavor, PodSet, TopologyRequest
 from workbench.policies.request import Request

@@ -21,10 +21,9 @@ from workbench.policies.kueue.assignments import (
     stale_value,
     without_node,
 )
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
-from workbench.policies.kueue.query import PlacementQuery, read_query, requested_level
+from workbench.policies.kueue.query import Gates, PlacementQuery, read_query, requested_level
 from workbench.policies.kueue.search import Observer, PlacementSearch
 from workbench.policies.kueue.values import Assignment, DomainUsage, Flavor, Outcome, PodSet, Replacement
 

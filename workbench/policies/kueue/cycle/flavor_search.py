@@ -14,7 +14,7 @@ from workbench.model.labels import Requirement
 from workbench.model.resources import PODS
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, requested
 from workbench.policies.kueue.cycle.nomination import FlavorChoice, Mode, Nomination, PodSetChoice, Tried
-from workbench.policies.kueue.cycle.words import quantity, resource_order, taint_text
+from workbench.policies.kueue.messages import quantity, resource_order, taint_text
 from workbench.policies.kueue.quota import FlavorResource
 
 __all__ = ["FlavorSearch", "Rank", "asks_explicitly", "asks_topology"]

@@ -9,7 +9,7 @@ from enum import IntEnum
 from workbench.model.kueue import PodSet, TopologyAssignment
 from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.policies.kueue.cycle.cluster import CycleQueue, Taken
-from workbench.policies.kueue.cycle.words import join_reasons
+from workbench.policies.kueue.messages import join_reasons
 from workbench.policies.kueue.quota import FlavorResource
 from workbench.policies.kueue.values import DomainUsage
 

@@ -15,8 +15,8 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SessionPolicy
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.policy import Kueue019
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.session import QueueSession
 from workbench.policies.kueue.queued.stream import QueueStream
 from workbench.policies.stream import Stream

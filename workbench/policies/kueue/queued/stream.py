@@ -11,7 +11,7 @@ from workbench.model.kueue_request import KueueObjects
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.session import QueueSession
 from workbench.policies.stream import Placer, SessionStream
 

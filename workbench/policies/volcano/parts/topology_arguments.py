@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption
+from workbench.model.scheduler_config import PluginOption, Release
 
 __all__ = ["TopologyArguments"]
 

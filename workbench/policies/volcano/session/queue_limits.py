@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.model.arrays import Floats
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.policies.progress import Progress
