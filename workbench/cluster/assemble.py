@@ -157,14 +157,8 @@ def other_gaps(
 
     Gaps about nodes, matrices and running pods are found elsewhere.
 
-    Parameters
-    ----------
-    nodes : mapping of str to Node
-        Nodes of the cluster by name.
-    gangs : sequence of Gang
-        Gangs whose queues and tiers are checked.
-    of_members : sequence of Notice
-        The notices of `member_gaps`.
+    `nodes`: nodes of the cluster by name. `gangs`: gangs whose queues and tiers are checked. `of_members`: the notices
+    of `member_gaps`.
     """
     gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)

@@ -29,10 +29,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
 
     Returns None if no replica is pending.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        The Deployment's existing pods, in any state.
+    `pods`: the Deployment's existing pods, in any state.
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])

@@ -24,12 +24,8 @@ _Reader = Callable[[Metadata, Sequence[RoleTemplate], list[Notice]], Extra]
 def extras_of_templates(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice]) -> list[Extra]:
     """The extras that follow from the metadata of an object and from its pod templates.
 
-    Parameters
-    ----------
-    owner : Metadata
-        Metadata of the object that has the templates.
-    notes : list of Notice
-        Receives notices about annotations and labels that cannot be read.
+    `owner`: metadata of the object that has the templates. `notes`: receives notices about annotations and labels that
+    cannot be read.
     """
     return [read(owner, roles, notes) for read in _READERS]
 

@@ -27,8 +27,6 @@ class UfmServer:
     `endpoint`: ``https://HOST[:PORT]``; https where the scheme is missing. Raises InputError: the endpoint or the
     credentials are missing (in Volcano's words), or the endpoint is no URL.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, section 9.2.
     """
 

@@ -210,14 +210,8 @@ class FormerPod:
 class AscendWish(Extra):
     """What an Ascend job requests about leaf switches; read by the ``switch-affinity`` policies.
 
-    Attributes
-    ----------
-    job_class : str
-        Value of the label tor-affinity; empty: none.
-    framework : str
-        Training framework, from the label framework or a framework plugin of the job; empty: unknown.
-    former : tuple of FormerPod
-        Where the gang's pending pods ran before a fault.
+    `job_class`: value of the label tor-affinity; empty: none. `framework`: training framework, from the label framework
+    or a framework plugin of the job; empty: unknown. `former`: where the gang's pending pods ran before a fault.
 
     Examples
     --------
@@ -286,8 +280,6 @@ class GpuPlan:
     `pods`: pods of the plan that are not bound yet. `made_at`: ISO 8601 time; empty: unknown, and the plan then never
     expires.
 
-    Notes
-    -----
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps".
     """
 

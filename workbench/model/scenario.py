@@ -24,14 +24,8 @@ def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
 
     Raises UnknownNameError: there is none; InputError: a name alone that jobs of several namespaces have.
 
-    Parameters
-    ----------
-    name : str
-        ``namespace/name``, or the name alone.
-    keys : sequence of str
-        ``namespace/name`` of each job.
-    source : str
-        What the name comes from, for an error.
+    `name`: ``namespace/name``, or the name alone. `keys`: ``namespace/name`` of each job. `source`: what the name comes
+    from, for an error.
     """
     if name in keys:
         return name
@@ -187,15 +181,12 @@ class Scenario(Value, Displayed, Tabular):
     def fix(self, job: str | Gang | None = None, policy: Any = "volcano", **params: Any) -> Any:
         """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
 
+        Returns FixReport: as `workbench.fix_report` makes it, with its errors.
+
         Parameters
         ----------
         job, policy, **params
             As in `place`.
-
-        Returns
-        -------
-        FixReport
-            As `workbench.fix_report` makes it, with its errors.
         """
         return handed_in("fix")(self._named(job), self, policy, **params)
 

@@ -39,13 +39,9 @@ class Member:
 class HyperNode(Value):
     """A HyperNode as read from a manifest; a smaller tier means closer nodes.
 
-    Attributes
-    ----------
-    tier_name : str
-        tierName, which only 1.15 has; empty: none.
-    node_count : int, optional
-        status.nodeCount, as the controller last wrote it; None: absent. It counts the HyperNode's direct members
-        (`node_count` of this module) and is not used for scheduling.
+    `tier_name`: tierName, which only 1.15 has; empty: none. `node_count`: status.nodeCount, as the controller last
+    wrote it; None: absent. It counts the HyperNode's direct members (`node_count` of this module) and is not used for
+    scheduling.
     """
 
     metadata: Metadata
@@ -88,10 +84,7 @@ def make_hypernode(
 ) -> HyperNode:
     """Make a HyperNode whose members are given by exact name.
 
-    Parameters
-    ----------
-    nodes, children : sequence of str
-        Names of nodes and of HyperNodes; children become the first members, each in the order given.
+    `nodes`, `children`: names of nodes and of HyperNodes; children become the first members, each in the order given.
     """
     members = [Member("HyperNode", Selector(child)) for child in children]
     members += [Member("Node", Selector(node)) for node in nodes]
@@ -205,8 +198,6 @@ def selector_text(selector: Selector) -> str:
 def node_count(hypernode: HyperNode, index: NameIndex) -> int:
     """The number that Volcano's hypernode controller writes into status.nodeCount.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, section 9. The members' own names, whatever their type and whether they
     exist: a HyperNode of HyperNodes counts its children, not the nodes under them.
     """

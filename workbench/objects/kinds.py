@@ -107,14 +107,9 @@ class ClusterObjects:
     def add(self, data: Mapping[str, Any], place: str = "", *, accepted: bool = False) -> None:
         """Read one parsed manifest and add the object.
 
-        Parameters
-        ----------
-        data : mapping
-        place : str
-            File and document of the manifest, for the error about a second object of that name; empty: unknown.
-        accepted : bool
-            Whether `workbench.objects.admission.review` has accepted the object, so that nobody needs to look again for
-            what it would refuse.
+        `place`: file and document of the manifest, for the error about a second object of that name; empty: unknown.
+        `accepted`: whether `workbench.objects.admission.review` has accepted the object, so that nobody needs to look
+        again for what it would refuse.
 
         Raises
         ------

@@ -146,14 +146,7 @@ def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice],
 
     Raises InputError: a field of the wrong type.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the template.
-    where : str
-        Path of `data`.
-    key : str
-        Name of the field.
+    `data`: the mapping that has the template. `where`: path of `data`. `key`: name of the field.
     """
     written = get_map(data, key, where)
     if not get_map(written, "spec", child(where, key)).get("containers"):
@@ -169,12 +162,7 @@ def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least:
 
     `key`, `where`: as in `read_role_template`.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    default : int
-        Value where absent.
+    `data`: the mapping that has the field. `default`: value where absent.
     """
     number = get_count(data, key, where, default)
     if number < least:

@@ -68,6 +68,10 @@ def resolve_tree(
 ) -> ResolvedTree:
     """Find the nodes, parents and problems of a set of HyperNodes.
 
+    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Upstream depends on the order of events; here, of
+    two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
+    of the highest tier, then of the larger name. A link that was cut adds no nodes.
+
     Parameters
     ----------
     hypernodes : iterable of HyperNode
@@ -78,12 +82,6 @@ def resolve_tree(
         Labels of each node; needed for label selectors only.
     index : NameIndex, optional
         An existing index of these names and labels, which remembers the matches of patterns; None: one is built.
-
-    Notes
-    -----
-    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Upstream depends on the order of events; here, of
-    two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
-    of the highest tier, then of the larger name. A link that was cut adds no nodes.
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels) if index is None else index
@@ -134,16 +132,13 @@ def build_topology(
 ) -> Topology:
     """Build the `Topology` of a cluster from its HyperNodes and nodes.
 
+    Returns Topology: its nodes have an order of their own; names that are not nodes of the cluster are dropped from the
+    sets. Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
+
     Parameters
     ----------
     hypernodes, node_names, node_labels
         As for `resolve_tree`.
-
-    Returns
-    -------
-    Topology
-        Its nodes have an order of their own; names that are not nodes of the cluster are dropped from the sets.
-        Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)

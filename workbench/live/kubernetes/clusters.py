@@ -46,13 +46,8 @@ _HELM_S = 480
 class MadeCluster:
     """A cluster that `cluster_up` made.
 
-    Attributes
-    ----------
-    engine : {"kind", "control-plane"}
-    folder : str
-        Its kubeconfig, logs and, for a control plane, its data.
-    processes : tuple of (int, float)
-        Number and start time of each process that was started for it.
+    `engine`: {"kind", "control-plane"}. `folder`: its kubeconfig, logs and, for a control plane, its data. `processes`:
+    tuple of (int, float); number and start time of each process that was started for it.
     """
 
     name: str

@@ -108,10 +108,7 @@ def start_control_plane(folder: Path, users: Mapping[str, str]) -> ControlPlaneP
 def write_kubeconfig(path: Path, context: str, url: str, ca_file: Path, user: str, token: str) -> None:
     """Write a kubeconfig with one context, readable by its owner only.
 
-    Parameters
-    ----------
-    context : str
-        Name of the context, and of its cluster.
+    `context`: name of the context, and of its cluster.
     """
     content = {
         "apiVersion": "v1",

@@ -68,15 +68,12 @@ def examine_cluster(
 
     Raises ClusterError: no connection, or credentials that are not accepted.
 
+    Returns list of Check: as `examine` finds them.
+
     Parameters
     ----------
     context, kubeconfig, timeout_s, announce
         As for `workbench.live.take_snapshot`.
-
-    Returns
-    -------
-    list of Check
-        As `examine` finds them.
     """
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
     if announce is not None:

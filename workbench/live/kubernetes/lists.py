@@ -40,6 +40,8 @@ def listed(
 
     Raises ClusterError: as for `Connection.get`.
 
+    Returns list, str: what `keep` returned, and the resourceVersion of the list.
+
     Parameters
     ----------
     path : str
@@ -50,11 +52,6 @@ def listed(
         Called after each page with the numbers of objects read and of objects in all.
     selector : str
         Field selector; empty: all objects.
-
-    Returns
-    -------
-    list, str
-        What `keep` returned, and the resourceVersion of the list.
     """
     for attempt in itertools.count(1):
         found: list[T] = []

@@ -117,8 +117,6 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 class WallClock:
     """The real time, as `workbench.model.clock.Clock` describes a clock.
 
-    Notes
-    -----
     The seconds are those of a clock that nobody can set: what is due in ten seconds stays due in ten seconds while the
     machine's time is corrected. A written time is placed by how long ago it was, by the machine's time of the moment.
     """

@@ -37,12 +37,7 @@ class TlsServer(BoundedServer):
 
     Raises OSError: the port is taken, or the files cannot be read.
 
-    Parameters
-    ----------
-    address : tuple of (str, int)
-        Host and port.
-    certificate, key : Path
-        PEM files.
+    `address`: tuple of (str, int); host and port. `certificate`, `key`: PEM files.
     """
 
     def __init__(self, address: tuple[str, int], handler: type[BoundedHandler], certificate: Path, key: Path) -> None:

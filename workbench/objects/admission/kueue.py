@@ -120,12 +120,7 @@ def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -
 def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int | None = None) -> list[Fault]:
     """Violations that Kueue finds in the annotations of a pod, or of a pod template, that stands by itself.
 
-    Parameters
-    ----------
-    path : str
-        Path of the metadata with the annotations.
-    count : int, optional
-        Number of pods made from the template; None: unknown.
+    `path`: path of the metadata with the annotations. `count`: number of pods made from the template; None: unknown.
     """
     if not any(name in annotations for name in TOPOLOGY_ANNOTATIONS):
         return []

@@ -31,14 +31,8 @@ def no_fit_text(
 ) -> str:
     """The sentence that says how much of a request fits and which nodes were excluded.
 
-    Parameters
-    ----------
-    topology : str
-        Name of the topology.
-    domains : Domains
-        As counted for the request, not changed by a placement.
-    excluded : mapping of str to int
-        Number of leaves by the condition that excluded them.
+    `topology`: name of the topology. `domains`: as counted for the request, not changed by a placement. `excluded`:
+    number of leaves by the condition that excluded them.
     """
     if len(query.layers) > 1:
         text = f'topology "{topology}" doesn\'t allow to fit' + _by_layer(levels, domains, query, miss.level)
@@ -72,10 +66,7 @@ def _by_layer(levels: Sequence[str], domains: Domains, query: PlacementQuery, en
 def broken_slices(name: str, count: int, slices: Sequence[SliceLayer]) -> str:
     """Why Kueue leaves pods of a pod set without a place, in our words; empty: they divide into whole slices.
 
-    Parameters
-    ----------
-    slices : sequence of SliceLayer
-        Outermost layer first.
+    `slices`: outermost layer first.
     """
     size = slices[0].size if slices else 1
     if size <= 0 or count % size == 0:

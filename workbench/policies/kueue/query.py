@@ -67,14 +67,8 @@ class PlacementQuery:
 def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) -> PlacementQuery | str:
     """Read the request of a pod set; the text is Kueue's reason why it cannot be placed at all.
 
-    Parameters
-    ----------
-    levels : sequence of str
-        Levels of the topology, widest first.
-    pods : PodSet
-        The workers, with their present count.
-    leaders : int
-        Number of leader pods placed with them.
+    `levels`: levels of the topology, widest first. `pods`: the workers, with their present count. `leaders`: number of
+    leader pods placed with them.
     """
     request = pods.topology or _NOTHING
     layers = request.slices

@@ -44,13 +44,8 @@ class PlacementSearch:
 
     `bound`: path of the domain that all pods must be in; empty: anywhere.
 
-    Parameters
-    ----------
-    conditions : LeafConditions, optional
-        None if leaves are no single nodes: nothing is then excluded by them.
-    columns : mapping of str to int
-        Column of each resource in `free`.
-    free : ndarray of shape (leaves, resources), int64
+    `conditions`: None if leaves are no single nodes: nothing is then excluded by them. `columns`: column of each
+    resource in `free`. `free`: ndarray of shape (leaves, resources), int64.
     """
 
     def __init__(

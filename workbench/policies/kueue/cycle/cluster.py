@@ -49,12 +49,7 @@ class Holding:
 class CycleQueue:
     """A ClusterQueue in a cycle.
 
-    Parameters
-    ----------
-    flavors : mapping of str to Flavor
-        All flavors of the cluster.
-    known : set of str
-        Flavors with a topology that exists.
+    `flavors`: all flavors of the cluster. `known`: flavors with a topology that exists.
 
     Attributes
     ----------

@@ -239,12 +239,7 @@ class FlavorSearch:
     def rank(self, key: FlavorResource, before: int, request: int) -> tuple[Rank, list[str]]:
         """How an amount may be had, on top of what earlier pod sets of the workload took, and why not at once.
 
-        Parameters
-        ----------
-        key : tuple of (str, str)
-            Flavor and resource.
-        before, request : int
-            Base units.
+        `key`: tuple of (str, str); flavor and resource. `before`, `request`: base units.
         """
         flavor, resource = key
         node, value = self._queue.quota, before + request

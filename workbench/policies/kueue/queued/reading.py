@@ -134,10 +134,7 @@ def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
 
     Empty: there is no such queue.
 
-    Parameters
-    ----------
-    namespace, name : str
-        Of the LocalQueue.
+    `namespace`, `name`: of the LocalQueue.
     """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")

@@ -33,10 +33,7 @@ class QueueStream(SessionStream):
     are read again from the snapshot after nodes were closed or reopened and after placements were adopted; all that
     waits is then tried anew.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        With ClusterQueues.
+    `snapshot`: with ClusterQueues.
     """
 
     _policy: AdmittedPlacer

@@ -14,6 +14,9 @@ __all__ = ["TopologyArguments"]
 class TopologyArguments:
     """Arguments of the plugin network-topology-aware after defaults are filled in and invalid values are replaced.
 
+    1.13 knows only the weight, and takes a negative one as it is; the other arguments keep their defaults. Source:
+    docs/reference/volcano-topology.md, section 8.
+
     Attributes
     ----------
     weight : int
@@ -28,11 +31,6 @@ class TopologyArguments:
         Factor by which each wider tier weighs less for such pods; 0: only tier 1 counts.
     max_hypernodes_for_eviction : int
         Most HyperNodes that are tried for eviction.
-
-    Notes
-    -----
-    1.13 knows only the weight, and takes a negative one as it is; the other arguments keep their defaults.
-    Source: docs/reference/volcano-topology.md, section 8.
     """
 
     weight: int = 1
