@@ -33,10 +33,10 @@ from workbench.live.kubernetes.api_store import ApiStore
 from workbench.live.kubernetes.apply import apply_kinds
 from workbench.live.kubernetes.configuration import cluster_of
 from workbench.live.kubernetes.connection import Connection
+from workbench.live.kubernetes.control_plane import missing_programs
+from workbench.live.kubernetes.loop import WallClock
 from workbench.live.kubernetes.mirror import Mirror
-from workbench.live.kubernetes.programs import missing_programs
 from workbench.live.kubernetes.writer import Writer
-from workbench.live.wall_clock import WallClock
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
 from workbench.policies.registry import get_policy
 

@@ -82,14 +82,17 @@ def classes(sources: Iterable[str]) -> frozenset[str]:
 
 
 def documenting_methods(sources: Iterable[str]) -> frozenset[str]:
-    """Names of methods with a section "Parameters" in some class: what overrides one of them inherits it."""
+    """Names of methods that some class documents by a section or by `name`: what overrides one of them inherits it."""
     return frozenset(
         method.name
         for source in sources
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ClassDef)
         for method in node.body
-        if isinstance(method, ast.FunctionDef) and documented(ast.get_docstring(method) or "")
+        if isinstance(method, ast.FunctionDef)
+        and (
+            documented(told := ast.get_docstring(method) or "") or any(f"`{one}`" in told for one in parameters(method))
+        )
     )
 
 

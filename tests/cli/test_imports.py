@@ -26,7 +26,7 @@ NOT_FOR_PLACE = (
     *("workbench.objects.tor_node", "workbench.objects.tor_share", "workbench.formats.fabric.tor_tables"),
     *("workbench.objects.discovery", "workbench.formats.fabric.smallest_cut"),
     *("workbench.objects.kube_groups", "workbench.objects.level_topology", "workbench.objects.event"),
-    *("workbench.objects.job_set", "workbench.objects.ray_cluster", "workbench.jobs.owned.ray_cluster"),
+    *("workbench.objects.job_set", "workbench.objects.ray_cluster", "workbench.objects.leader_worker_set"),
     *("workbench.jobs.lifecycle.observed", "workbench.formats.printouts", "workbench.topology.generate"),
     *("workbench.cli.compare", "workbench.cli.simulate", "workbench.cli.live", "workbench.cli.study"),
 )

@@ -16,10 +16,10 @@ from tests.controlplane.live import SCHEDULERS, Live
 from tests.controlplane.server import ControlPlane, started
 from workbench.live.kubernetes.admission_server import AdmissionServer, webhook_configurations
 from workbench.live.kubernetes.apply import apply, apply_kinds
-from workbench.live.kubernetes.certificates import own_certificate
 from workbench.live.kubernetes.configuration import cluster_of
 from workbench.live.kubernetes.connection import Connection
-from workbench.live.kubernetes.programs import missing_programs
+from workbench.live.kubernetes.control_plane import missing_programs
+from workbench.live.kubernetes.tls_server import own_certificate
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ DATASETS = Path(__file__).parents[2] / "datasets"
 @pytest.fixture(autouse=True)
 def home(control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache of its own, with the programs of the real one."""
-    from workbench.live.kubernetes.programs import programs
+    from workbench.live.kubernetes.control_plane import programs
 
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(programs()))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

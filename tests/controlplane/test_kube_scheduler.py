@@ -17,7 +17,7 @@ from tests.controlplane.faults import GPUS, RACKS, WIDTH, job, prepare
 from tests.controlplane.live import Live
 from tests.controlplane.server import ControlPlane, started
 from workbench.live.kubernetes.apply import apply
-from workbench.live.kubernetes.programs import programs
+from workbench.live.kubernetes.control_plane import programs
 
 pytestmark = pytest.mark.slow
 

@@ -19,8 +19,7 @@ from workbench.errors import InputError
 from workbench.formats.snapshot_file import save
 from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
-from workbench.model.extras import GpuGroup, extras_of
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.extras import GpuGroup, GpuPlan, PlannedPod, extras_of
 from workbench.model.kueue import Flavor, PodSet, PreferredTerm, SliceLayer, TopologyAssignment, TopologyRequest
 from workbench.model.kueue_queues import (
     ClusterQueue,

@@ -19,9 +19,9 @@ from tests.waiting import until
 from workbench.live.kubernetes import bounded_server as module
 from workbench.live.kubernetes.admission_server import AdmissionServer
 from workbench.live.kubernetes.bounded_server import BoundedHandler, BoundedServer
-from workbench.live.kubernetes.certificates import own_certificate
 from workbench.live.kubernetes.configuration import Cluster
 from workbench.live.kubernetes.connection import Connection
+from workbench.live.kubernetes.tls_server import own_certificate
 
 
 class _Echo(BoundedHandler):

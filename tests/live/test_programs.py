@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.live.kubernetes import programs
+from workbench.live.kubernetes import control_plane as programs
 
 
 def test_a_named_folder_without_the_programs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

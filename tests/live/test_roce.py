@@ -9,8 +9,8 @@ import pytest
 from tests import loopback as servers
 from tests.loopback import loopback
 from workbench.errors import ClusterError, InputError
+from workbench.live.fabric import discover_links
 from workbench.live.http import Access
-from workbench.live.roce import discover_links
 
 LINKS = json.dumps({"version": 1, "links": [{"node": "n0", "leaf": "tor0"}, {"leaf": "tor0", "spine": "agg0"}]})
 NAMES = ["roce-leaf-tor0", "roce-spine-agg0"]

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from workbench.live.kubernetes.bounded_server import BoundedHandler
-from workbench.live.kubernetes.certificates import own_certificate
-from workbench.live.kubernetes.tls_server import TlsServer
+from workbench.live.kubernetes.tls_server import TlsServer, own_certificate
 
 
 class Echo(BoundedHandler):

@@ -6,8 +6,8 @@ from tests import loopback as servers
 from tests.loopback import PASSWORD, USERNAME, loopback
 from workbench.errors import InputError
 from workbench.live.credentials import Credentials
+from workbench.live.fabric import PORTS_PATH, UfmServer
 from workbench.live.http import Access
-from workbench.live.ufm import PORTS_PATH, UfmServer
 
 ACCESS = Access(Credentials(USERNAME, PASSWORD))
 

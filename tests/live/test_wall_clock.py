@@ -11,7 +11,7 @@ from workbench.control.event_log import EventLog
 from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
 from workbench.control.reconcilers.statuses import FinishedJobs
-from workbench.live.wall_clock import WallClock
+from workbench.live.kubernetes.loop import WallClock
 
 HOUR = 3600.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 
 CASES = {
     "no name": ([], 3, ""),

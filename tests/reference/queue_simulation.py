@@ -12,7 +12,7 @@ from workbench.model.kueue_queues import QueuedWorkload, WorkloadAdmission
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.turns import Fate, run_cycle
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.reading import read_cluster
 from workbench.simulate import SimulatedJob
 

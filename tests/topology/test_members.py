@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.hypernode import HyperNode, Member, node_count, resolve_members
 from workbench.objects.metadata import Metadata
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector
-from workbench.topology.members import node_count, resolve_members
 
 NODES = {"node1": {"zone": "east"}, "node2": {}, "node3": {}, "node4": {"zone": "west"}, "master": {}}
 INDEX = NameIndex(list(NODES), list(NODES.values()))

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.topology.build import cut_cycles
-from workbench.topology.nesting import Nesting
+from workbench.topology.build import Nesting, cut_cycles
 
 
 @st.composite

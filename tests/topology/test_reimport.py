@@ -10,8 +10,7 @@ from workbench.objects.node import Node
 from workbench.objects.selectors import Selector
 from workbench.topology import edits
 from workbench.topology.draft import Draft
-from workbench.topology.draft_objects import LINK_GBIT_S, draft_of, nodes_of
-from workbench.topology.reimport import import_over
+from workbench.topology.draft_objects import LINK_GBIT_S, draft_of, import_over, nodes_of
 
 GPU = "nvidia.com/gpu"
 

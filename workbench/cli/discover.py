@@ -19,7 +19,7 @@ from workbench.cli.options import Context, Files, From, Kubeconfig, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 
 if TYPE_CHECKING:
     from workbench.objects.kinds import ClusterObjects
@@ -208,7 +208,7 @@ def _ufm(place: str, access: Any) -> tuple[str, Discover]:
       workbench topology discover ufm https://ufm.example.com --credentials ufm.yaml
       workbench topology discover ufm ufm.example.com hypernodes.yaml --out hypernodes.yaml
     """
-    from workbench.live.ufm import UfmServer
+    from workbench.live.fabric import UfmServer
 
     server = UfmServer(place, access)
     return server.endpoint, server.discover
@@ -227,7 +227,7 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
       workbench topology discover roce links.json
       workbench topology discover roce https://fabric.example.com/links.json hypernodes.yaml -o table
     """
-    from workbench.live.roce import discover_links
+    from workbench.live.fabric import discover_links
 
     if not place:
         raise InputError("no links", source="roce", expected="a URL, a file, or config.endpoint in --config")

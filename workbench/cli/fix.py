@@ -35,8 +35,7 @@ from workbench.cli.options import (
 from workbench.cli.output import check_out, emit, emit_data, print_tables, tell
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.counted import counted
-from workbench.model.name_list import name_list
+from workbench.model.counted import counted, name_list
 
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport, JobFix

@@ -145,10 +145,10 @@ def admission(
     """
     from workbench.live.kubernetes.admission_server import AdmissionServer, webhook_configurations
     from workbench.live.kubernetes.apply import apply
-    from workbench.live.kubernetes.certificates import own_certificate
     from workbench.live.kubernetes.configuration import cluster_of
     from workbench.live.kubernetes.connection import Connection
     from workbench.live.kubernetes.metrics import host_and_port
+    from workbench.live.kubernetes.tls_server import own_certificate
     from workbench.live.kubernetes.writer import Writer
 
     host, port = host_and_port(listen, "--listen")
@@ -213,8 +213,8 @@ def manifests(
       workbench operator manifests --image registry.example/topology-workbench:0.1 | kubectl apply -f -
     """
     from workbench.live.kubernetes.admission_manifests import ADMISSION_NAME, admission_manifests
-    from workbench.live.kubernetes.certificates import own_certificate
     from workbench.live.kubernetes.operator_manifests import operator_manifests
+    from workbench.live.kubernetes.tls_server import own_certificate
     from workbench.policies import get_policy
 
     check_out(out)

@@ -20,7 +20,7 @@ from workbench.cli.option_values import grouped, one_of, seconds
 from workbench.cli.options import Files, Out, Paths, PolicySettings, RunOutput, SchedulerPolicy, Strict
 from workbench.cli.output import check_out, emit, live_table, print_tables, tell, to_json
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 from workbench.model.number_text import instant_text
 
 if TYPE_CHECKING:

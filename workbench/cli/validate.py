@@ -14,7 +14,7 @@ from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, ObjectOutput, Out, Paths, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, tell, to_json
 from workbench.errors import InputError
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.frameworks import FRAMEWORKS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def validate(
     from workbench.formats.manifests import read_manifests
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
-    from workbench.objects.top_owner_kinds import TOP_OWNERS
+    from workbench.objects.top_owner import TOP_OWNERS
 
     check_out(out)
     del strict  # accepted so that all commands that read manifests take the same options

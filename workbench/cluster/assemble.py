@@ -22,9 +22,9 @@ from workbench.model.resources import request_vector
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.objects.device_info import DEVICE_INFO_PREFIX
+from workbench.objects.hypernode import ignored_members, selector_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
-from workbench.topology.members import ignored_members, selector_text
 
 __all__ = ["assemble", "join", "member_gaps", "other_gaps"]
 
@@ -157,14 +157,8 @@ def other_gaps(
 
     Gaps about nodes, matrices and running pods are found elsewhere.
 
-    Parameters
-    ----------
-    nodes : mapping of str to Node
-        Nodes of the cluster by name.
-    gangs : sequence of Gang
-        Gangs whose queues and tiers are checked.
-    of_members : sequence of Notice
-        The notices of `member_gaps`.
+    `nodes`: nodes of the cluster by name. `gangs`: gangs whose queues and tiers are checked. `of_members`: the notices
+    of `member_gaps`.
     """
     gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)

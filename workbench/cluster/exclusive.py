@@ -19,10 +19,8 @@ __all__ = ["exclusive_hypernodes", "held_alone"]
 def exclusive_hypernodes(cluster: ClusterObjects, running: Iterable[RunningPod], topology: Topology) -> dict[str, str]:
     """HyperNode that each running Job of a HyperJob holds alone, by ``namespace/hyperjob/job``.
 
-    Returns
-    -------
-    dict of str to str
-        As `held_alone`; recorded is the annotation volcano.sh/job-allocated-hypernode of the PodGroup, or of the Job.
+    Returns dict of str to str: as `held_alone`; recorded is the annotation volcano.sh/job-allocated-hypernode of the
+    PodGroup, or of the Job.
     """
     if not cluster.hyper_jobs:
         return {}
@@ -48,12 +46,8 @@ def held_alone(
     The result is by ``namespace/hyperjob/job``: the recorded HyperNode if it holds all pods of the Job, else the
     smallest that does; a Job whose pods no HyperNode holds together is left out.
 
-    Parameters
-    ----------
-    owners : mapping of str to str
-        ``namespace/hyperjob/job`` of each gang that is such a Job, by the gang's key as in `RunningPod.gang`.
-    records : mapping of str to str
-        HyperNode recorded for each of these gangs; empty: none.
+    `owners`: ``namespace/hyperjob/job`` of each gang that is such a Job, by the gang's key as in `RunningPod.gang`.
+    `records`: HyperNode recorded for each of these gangs; empty: none.
     """
     nodes: dict[str, set[int]] = {}
     for pod in running if owners else ():

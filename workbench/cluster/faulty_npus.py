@@ -28,6 +28,9 @@ def take_out_faulty_npus(
 ) -> None:
     """Remove faulty NPUs from the GPU masks and, where they are still counted, from the allocatable resources.
 
+    MindCluster lets a job with a single pod use an NPU whose network is faulty. Here no job gets it, because a snapshot
+    has one set of GPUs for all jobs.
+
     Parameters
     ----------
     cluster : ClusterObjects
@@ -43,11 +46,6 @@ def take_out_faulty_npus(
         Columns of GPU resources.
     gaps : list of Notice
         Notices about the faulty NPUs are appended.
-
-    Notes
-    -----
-    MindCluster lets a job with a single pod use an NPU whose network is faulty. Here no job gets it, because a snapshot
-    has one set of GPUs for all jobs.
     """
     found: Counter[str] = Counter()
     infos = cluster.device_infos

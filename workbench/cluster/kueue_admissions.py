@@ -18,12 +18,7 @@ __all__ = ["admissions_of", "assigned_nodes", "unselected", "without_admission"]
 def admissions_of(objects: ClusterObjects, keys: Iterable[str], pods: Iterable[Pod] = ()) -> list[KueueWorkload]:
     """The Workloads with an admission that are about gangs, by namespace and name.
 
-    Parameters
-    ----------
-    keys : iterable of str
-        Keys of the gangs, or of the objects that own their pods.
-    pods : iterable of Pod
-        Their pods, which may name their Workload.
+    `keys`: keys of the gangs, or of the objects that own their pods. `pods`: their pods, which may name their Workload.
     """
     wanted = set(keys)
     named = {f"Workload {pod.metadata.namespace}/{pod.metadata.annotations.get(WORKLOAD, '')}" for pod in pods}
@@ -54,18 +49,9 @@ def unselected(pod: Pod, workloads: Sequence[KueueWorkload]) -> Pod:
 def assigned_nodes(gang: Gang, workloads: Iterable[KueueWorkload], objects: ClusterObjects) -> dict[str, str | None]:
     """Node of each pending pod of a gang by the assignments of its Workloads; empty if they name no nodes.
 
-    Parameters
-    ----------
-    gang : Gang
-        Its roles have the names of the pod sets.
-    objects : ClusterObjects
-        The Nodes, which are named by their label of the host.
-
-    Returns
-    -------
-    dict of str to str or None
-        By the pod's name. Pods of a role get the hosts in the order of the assignment, which is that of their ranks;
-        None: the assignment has fewer.
+    `gang`: its roles have the names of the pod sets. `objects`: the Nodes, which are named by their label of the host.
+    Returns dict of str to str or None: by the pod's name. Pods of a role get the hosts in the order of the assignment,
+    which is that of their ranks; None: the assignment has fewer.
     """
     by_host = {node.metadata.labels.get(HOSTNAME_LABEL, name): name for name, node in objects.nodes.items()}
     hosts = {role: iter(list(names)) for role, names in _hosts(workloads)}

@@ -87,13 +87,8 @@ def read_nodes(
 
     Raises InputError: a matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
 
-    Parameters
-    ----------
-    matrices : sequence of (pattern, BandwidthMatrix)
-    gpus_per_node : int
-        As in `workbench.cluster.assemble.assemble`.
-    topology : Topology, optional
-        The topology of this cluster if it is already built; None: it is built.
+    `matrices`: sequence of (pattern, BandwidthMatrix). `gpus_per_node`: as in `workbench.cluster.assemble.assemble`.
+    `topology`: the topology of this cluster if it is already built; None: it is built.
     """
     gaps: list[Notice] = []
     nodes = cluster.nodes or _nodes_of_members(cluster, gaps)

@@ -55,6 +55,9 @@ def observed_gangs(
     `state`: changed while the iteration goes on, and as before once it has ended. `progress`: called before each gang
     as ``progress(done, in_all, key)``.
 
+    The cluster is the present one, not that of the moment at which the gang was placed: what came later stands in the
+    way, and what has gone since does not.
+
     Yields
     ------
     ObservedGang
@@ -64,11 +67,6 @@ def observed_gangs(
         the gang is taken away for the moment, too: the HyperNode on its PodGroups, the condition of groups of
         scheduling.k8s.io, and the admission of its Workload of Kueue, with the node labels that Kueue made its pods
         select.
-
-    Notes
-    -----
-    The cluster is the present one, not that of the moment at which the gang was placed: what came later stands in the
-    way, and what has gone since does not.
     """
     gangs: dict[str, list[Pod]] = {}
     owners: dict[str, set[str]] = {}

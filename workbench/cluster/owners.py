@@ -83,17 +83,9 @@ class Owners:
     ) -> set[str]:
         """Update the units after objects of the cluster have changed.
 
-        Parameters
-        ----------
-        pods, groups, others : iterable of str
-            Keys of the pods, the PodGroups, and the Jobs and Deployments that were added, modified or deleted.
-        tops : iterable of str
-            The top owners that were, each as ``Kind namespace/name``.
-
-        Returns
-        -------
-        set of str
-            Keys of the units whose gangs must be made again; a unit without objects has been removed.
+        `pods`, `groups`, `others`: keys of the pods, the PodGroups, and the Jobs and Deployments that were added,
+        modified or deleted. `tops`: the top owners that were, each as ``Kind namespace/name``. Returns set of str: keys
+        of the units whose gangs must be made again; a unit without objects has been removed.
         """
         changed = set(others)
         moving, moving_groups = dict.fromkeys(pods), dict.fromkeys(groups)

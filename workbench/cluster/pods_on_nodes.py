@@ -85,12 +85,7 @@ class PodsOnNodes:
     ) -> None:
         """Update all values after pods or nodes of the cluster have changed.
 
-        Parameters
-        ----------
-        before, after : Held
-            As `LiveWorkload.update` returns them.
-        queues, labels : mapping
-            As in `Workload`.
+        `before`, `after`: as `LiveWorkload.update` returns them. `queues`, `labels`: as in `Workload`.
         """
         touched = self._move(before, after)
         old, self._table = self._table, table

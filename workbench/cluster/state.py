@@ -131,14 +131,8 @@ class ClusterState(Working):
 class _Changed:
     """Applies changes to a cluster's objects and collects which objects are concerned.
 
-    Attributes
-    ----------
-    keys : mapping of str to dict of str to None
-        Keys of the changed objects, by kind.
-    new_nodes : bool
-        Whether a Node was added or deleted, even if it was added again.
-    redrawn : bool
-        Whether a HyperNode changed in a field that the topology is built from.
+    `keys`: keys of the changed objects, by kind. `new_nodes`: whether a Node was added or deleted, even if it was added
+    again. `redrawn`: whether a HyperNode changed in a field that the topology is built from.
     """
 
     def __init__(self, objects: ClusterObjects, changes: Iterable[ObjectChange]) -> None:

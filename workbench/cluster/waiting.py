@@ -54,13 +54,9 @@ class Said:
 class WaitingGang:
     """A gang of which no pod runs, and to which Kueue has given no nodes.
 
-    Attributes
-    ----------
-    scheduler : str
-        spec.schedulerName of its first pod by name; empty: not given, or it has no pods yet.
-    said : tuple of Said
-        Why it waits in the cluster's own words: conditions of its PodGroups, its pods and its Workload, and Events
-        about them. Empty: the cluster says nothing, as before a scheduler has tried it.
+    `scheduler`: spec.schedulerName of its first pod by name; empty: not given, or it has no pods yet. `said`: why it
+    waits in the cluster's own words: conditions of its PodGroups, its pods and its Workload, and Events about them.
+    Empty: the cluster says nothing, as before a scheduler has tried it.
     """
 
     gang: Gang

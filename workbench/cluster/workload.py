@@ -88,12 +88,8 @@ class LiveWorkload:
     ) -> tuple[Held, Held]:
         """Update the gangs and pods after objects of the cluster have changed.
 
-        Parameters
-        ----------
-        pods, groups, others, tops : iterable of str
-            As for `Owners.update`.
-        everything : bool
-            Whether something that all gangs depend on changed, so that every unit is read again.
+        `pods`, `groups`, `others`, `tops`: as for `Owners.update`. `everything`: whether something that all gangs
+        depend on changed, so that every unit is read again.
 
         Returns
         -------

@@ -10,9 +10,8 @@ from workbench.control.kinds import Ref
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import ENDED, Object, phase_of
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.gpu_annotation import GPU_ANNOTATION, recorded_gpus
-from workbench.model.name_list import name_list
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology

@@ -10,7 +10,7 @@ from workbench.control.store import Object, ReadStore, phase_of
 from workbench.control.views import JobRow, row_of
 from workbench.model.kueue_names import WORKLOAD
 from workbench.model.topology import Topology
-from workbench.objects.top_owner_kinds import TOP_OWNERS, top_kind
+from workbench.objects.top_owner import TOP_OWNERS, top_kind
 
 __all__ = ["owner_rows"]
 

@@ -9,7 +9,7 @@ from workbench.control.store import Object, Store, StoreChange
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import share_manifest, switch_table_of
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP
+from workbench.objects.kinds import TOR_NODE_CONFIG_MAP
 from workbench.objects.node import Node
 from workbench.objects.tor_node import TorNodeConfig, read_tor_node
 

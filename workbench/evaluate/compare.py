@@ -25,13 +25,12 @@ from workbench.evaluate.records import session_record
 from workbench.evaluate.switch_sharing import switches_matter
 from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.evaluate.whatif.advice import SessionAdvice, advise_session
-from workbench.model.asked import session_of
 from workbench.model.counted import counted
 from workbench.model.deferred import DeferredModule
 from workbench.model.display import Displayed, Plotted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, session_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy

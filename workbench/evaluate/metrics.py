@@ -20,9 +20,8 @@ from workbench.evaluate.metric_table import all_metrics, simulation_metrics
 from workbench.evaluate.simulation_facts import FillFacts, SimulationFacts
 from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
 from workbench.model.arrays import Words
-from workbench.model.asked import snapshot_of
 from workbench.model.placement import Decision, Placement
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 

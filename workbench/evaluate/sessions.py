@@ -7,11 +7,10 @@ from typing import Any
 
 from workbench.errors import InputError, UnknownNameError, WorkbenchError
 from workbench.evaluate.whatif.fix import FixReport, fix_report
-from workbench.model.asked import gang_of, session_of
 from workbench.model.explanation import Explanation
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, gang_of, session_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy, as_policy
 

@@ -10,7 +10,7 @@ from workbench.formats.load import load_and_keep
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.scenario import Scenario
 from workbench.objects.leader_worker_set import read_leader_worker_set
-from workbench.objects.top_owner_kinds import TOP_OWNERS, top_owner_reader
+from workbench.objects.top_owner import TOP_OWNERS, top_owner_reader
 
 __all__ = ["load_with_job_text"]
 

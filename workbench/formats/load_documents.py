@@ -26,10 +26,9 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP
 from workbench.objects.device import device_manifest
 from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
-from workbench.objects.kinds import ClusterObjects
+from workbench.objects.kinds import TOR_NODE_CONFIG_MAP, ClusterObjects
 from workbench.objects.node import Node, node_manifest
 from workbench.topology.objects_of import nodes_in
 

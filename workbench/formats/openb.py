@@ -13,12 +13,11 @@ from workbench.errors import InputError
 from workbench.formats.file_bytes import on_disk, read_bytes
 from workbench.formats.tables import Row, read_table, unpacked
 from workbench.model.arrays import Ints, Longs
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.job_log import MOST_SECONDS, JobLog, LoggedJob
 from workbench.model.labels import NodeFilter, NodeLabels, NodeTaints, Requirement
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.pod_trace import PodTrace
 from workbench.model.resources import CPU, MEMORY, PODS, resource_columns

@@ -32,9 +32,9 @@ from workbench.formats.recorded_moment import (
     created,
     read_items,
 )
+from workbench.model.counted import name_list
 from workbench.model.gang import Gang
 from workbench.model.labels import HOSTNAME_LABEL
-from workbench.model.name_list import name_list
 
 __all__ = ["KueueSession"]
 

@@ -16,8 +16,7 @@ from workbench.formats.recorded_kueue import KueueSession
 from workbench.formats.recorded_moment import Record, RecordedSession
 from workbench.formats.recorded_volcano import VolcanoSession
 from workbench.formats.tables import unpacked
-from workbench.model.counted import counted
-from workbench.model.name_list import name_list
+from workbench.model.counted import counted, name_list
 from workbench.objects.fields import shown, wrong
 
 __all__ = ["NoSession", "read_sessions"]

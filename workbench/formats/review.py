@@ -18,7 +18,7 @@ from workbench.jobs.before_submission import job_notices
 from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import judge_of
@@ -26,8 +26,7 @@ from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_map, get_maps, get_text, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata
-from workbench.objects.top_owner import owner_metadata
-from workbench.objects.top_owner_kinds import top_kind, top_owner_reader
+from workbench.objects.top_owner import owner_metadata, top_kind, top_owner_reader
 
 __all__ = ["Review", "Reviewed", "Reviewer", "review_manifests"]
 

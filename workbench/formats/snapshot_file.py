@@ -29,16 +29,14 @@ from workbench.formats.snapshot_fields import (
 from workbench.formats.snapshot_record import EXTRAS, MARK, TERMINATING, VERSION, snapshot_text
 from workbench.formats.whole_file import write_whole
 from workbench.jobs.roles import gpu_group_of
-from workbench.model.asked import snapshot_of
 from workbench.model.bandwidth import BandwidthMatrix, SuspiciousLinks
-from workbench.model.extras import Extra, GpuGroup, extras_of
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.extras import Extra, GpuGroup, GpuPlan, PlannedPod, extras_of
 from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.machine_parts import MachineParts
 from workbench.model.notice import Notice
 from workbench.model.running_pod import RunningPod
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot, Queue, gpu_words
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology

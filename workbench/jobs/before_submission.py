@@ -35,11 +35,8 @@ def job_notices(manifest: Mapping[str, Any]) -> list[Notice]:
 
     `manifest`: a parsed object of any kind.
 
-    Returns
-    -------
-    list of Notice
-        About dependsOn that keeps the Job from ever starting, and those of `plugin_notices`. Empty for other kinds, and
-        for a Job that admission refuses.
+    Returns notices about dependsOn that keeps the Job from ever starting, and those of `plugin_notices`. Empty
+    for other kinds, and for a Job that admission refuses.
     """
     found = []
     for path, job in _jobs(manifest):

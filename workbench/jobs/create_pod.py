@@ -43,6 +43,10 @@ def create_pod(
 ) -> dict[str, Any]:
     """Build the manifest of one pod of a task as Volcano's Job controller does.
 
+    Returns dict: parts of the template are shared with it, not copied. Source: docs/reference/volcano-jobs.md, section
+    4.2. The PodGroup is named after the Job's uid; names of volumes, which Volcano draws at random, are derived from
+    the claim's name.
+
     Parameters
     ----------
     template : mapping
@@ -53,16 +57,6 @@ def create_pod(
         Index of the pod in its task.
     job_forwarding : bool
         The Job's queue forwards its Jobs to other clusters.
-
-    Returns
-    -------
-    dict
-        Parts of the template are shared with it, not copied.
-
-    Notes
-    -----
-    Source: docs/reference/volcano-jobs.md, section 4.2. The PodGroup is named after the Job's uid; names of
-    volumes, which Volcano draws at random, are derived from the claim's name.
     """
     metadata = template.get("metadata") or {}
     pod: Object = {

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from workbench.jobs.pod_group_of_pods import pod_group_of_pods
-from workbench.jobs.role_template import RoleTemplate
-from workbench.jobs.roles import Priorities, gates, make_role, notes_about
+from workbench.jobs.roles import Priorities, RoleTemplate, gates, make_role, notes_about
 from workbench.jobs.template_extras import extras_of_templates
 from workbench.model.extras import VolcanoMemory, extras_of
 from workbench.model.gang import Gang
@@ -30,10 +29,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
 
     Returns None if no replica is pending.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        The Deployment's existing pods, in any state.
+    `pods`: the Deployment's existing pods, in any state.
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])

@@ -31,20 +31,15 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
     """Make the manifests of the objects that a Volcano Job becomes: its pods as created, and the objects of its
     plugins.
 
-    Parameters
-    ----------
-    job : mapping
-        A parsed manifest of kind Job (batch.volcano.sh), as submitted or as stored. It is not changed.
-    ssh_keys : SshKeys, optional
-        The keys that the plugin ssh hands out if its arguments have none. None: a placeholder that no sshd accepts as a
-        key, because a cluster draws a new pair for each Job.
+    `job`: a parsed manifest of kind Job (batch.volcano.sh), as submitted or as stored. It is not changed. `ssh_keys`:
+    the keys that the plugin ssh hands out if its arguments have none. None: a placeholder that no sshd accepts as a
+    key, because a cluster draws a new pair for each Job. Returns list of dict: PersistentVolumeClaims; then ConfigMaps,
+    Services, NetworkPolicies and Secrets in the order in which the plugins make them; then the Pods by task and index.
+    The PodGroup is not among them. Names that a cluster draws at random, and a missing uid of the Job, are derived from
+    the names in the Job alone.
 
-    Returns
-    -------
-    list of dict
-        PersistentVolumeClaims; then ConfigMaps, Services, NetworkPolicies and Secrets in the order in which the plugins
-        make them; then the Pods by task and index. The PodGroup is not among them. Names that a cluster draws at
-        random, and a missing uid of the Job, are derived from the names in the Job alone.
+    The order of dependsOn is not followed: every pod is written. Source: docs/reference/volcano-jobs.md, sections 1, 2
+    and 4.2; what goes beyond upstream is in docs/jobs.md.
 
     Raises
     ------
@@ -53,11 +48,6 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
         plugin cannot serve. The error names the path in the Job.
     CapacityError
         More than 10,000 pods.
-
-    Notes
-    -----
-    The order of dependsOn is not followed: every pod is written. Source: docs/reference/volcano-jobs.md, sections 1, 2
-    and 4.2; what goes beyond upstream is in docs/jobs.md.
     """
     check_job(job)
     stored = as_stored(job)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.errors import InputError
-from workbench.jobs.role_template import RoleTemplate
+from workbench.jobs.roles import RoleTemplate
 from workbench.model.gang import Gang
 from workbench.model.kueue_names import MIN_PARALLELISM, QUEUE_NAME, TOPOLOGY_ANNOTATIONS
 from workbench.model.kueue_request import KueueRequest, KueueRole
@@ -23,12 +23,8 @@ def read_kueue_request(owner: Metadata, roles: Sequence[RoleTemplate], notes: li
     Kueue refuses pods whose annotations contradict each other; annotations that cannot be read count as absent here,
     with a notice.
 
-    Parameters
-    ----------
-    owner : Metadata
-        Metadata of the object that has the templates.
-    notes : list of Notice
-        Receives a notice for each role whose annotations cannot be read.
+    `owner`: metadata of the object that has the templates. `notes`: receives a notice for each role whose annotations
+    cannot be read.
     """
     labels = [owner.labels, *(role.template.labels for role in roles)]
     queue = next((row[QUEUE_NAME] for row in labels if QUEUE_NAME in row), "")

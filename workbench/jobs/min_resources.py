@@ -32,10 +32,7 @@ def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
     than the sum of the tasks' minimums, each task gives all its pods in this order; otherwise each task first gives its
     minimum, then the rest in the same order.
 
-    Returns
-    -------
-    dict of str to int
-        Base units, by the names of a quota (`quota_usage`); empty for minAvailable 0.
+    Returns dict of str to int: base units, by the names of a quota (`quota_usage`); empty for minAvailable 0.
     """
     of = of_minimums_first if keeps_task_minimums(job) else of_first_pods
     return of(job, priorities)

@@ -47,12 +47,8 @@ def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodG
     Queue, labels, annotations and the Job's own network topology stay as they were, and so do the minimums of tasks
     that were removed from the Job.
 
-    Parameters
-    ----------
-    job : Job
-        Job after the change.
-    priorities : Priorities
-        Values of the PriorityClasses, by which tasks are sorted for minResources.
+    `job`: Job after the change. `priorities`: values of the PriorityClasses, by which tasks are sorted for
+    minResources.
     """
     made = pod_group_of_job(job, priorities)
     return replace(

@@ -34,12 +34,8 @@ def pod_group_of_pods(
 ) -> PodGroup:
     """The PodGroup that Volcano makes for a pod and for all other pods that its owner creates from the same template.
 
-    Parameters
-    ----------
-    name : str
-        Name of the PodGroup.
-    owner_annotations : mapping of str to str, optional
-        Annotations of the object that controls the pod directly; None: no owner, or its annotations are not inherited.
+    `name`: name of the PodGroup. `owner_annotations`: annotations of the object that controls the pod directly; None:
+    no owner, or its annotations are not inherited.
     """
     own = owner_annotations or {}
     min_member = min_member_of(own)
@@ -83,11 +79,6 @@ def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
 def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
     """Whether Volcano makes a PodGroup for a pod: the pod names none yet, and its schedulerName is Volcano's or empty.
 
-    Parameters
-    ----------
-    scheduler : str
-        schedulerName of the pod; empty: none.
-    schedulers : collection of str
-        Values of schedulerName that mean Volcano.
+    `scheduler`: schedulerName of the pod; empty: none. `schedulers`: values of schedulerName that mean Volcano.
     """
     return scheduler in ("", *schedulers) and not pod.annotations.get(GROUP_NAME_ANNOTATION)

@@ -50,12 +50,8 @@ _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
     """The pending pods of a PodGroup as a gang; None if no pod is pending.
 
-    Parameters
-    ----------
-    key : str
-        ``namespace/name`` of the group.
-    group : PodGroup, optional
-        None: pods name the group, but it is not in the input; it then counts as one without a minimum.
+    `key`: ``namespace/name`` of the group. `group`: None if pods name the group, but it is not in the input; it then
+    counts as one without a minimum.
     """
     kube = group.kube if group is not None else _absent(pods)
     pending = sorted((pod for pod in pods if pod.pending), key=_task_key if kube is None else _arrival_key)

@@ -1,8 +1,9 @@
-"""Helpers for making gangs from pods: roles from pod specs, priorities, GPU groups, and notices."""
+"""Helpers for making gangs from pods: roles from pod specs, their templates, priorities, GPU groups, and notices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from workbench.errors import InputError
@@ -13,13 +14,14 @@ from workbench.model.number_text import whole_number
 from workbench.objects.admission.gpu_group import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.objects.gather import read_gang_groups, read_gather
 from workbench.objects.metadata import Metadata
-from workbench.objects.pod import Pod, PodSpec
+from workbench.objects.pod import Pod, PodSpec, PodTemplate
 from workbench.objects.pod_rules import RULES
 from workbench.objects.queue import PriorityClass
 
 __all__ = [
     "JOB_CLASS_LABEL",
     "Priorities",
+    "RoleTemplate",
     "first_gang_groups",
     "first_gather",
     "gates",
@@ -227,3 +229,32 @@ def _first_read(
         if values:
             return values
     return ()
+
+
+@dataclass(frozen=True)
+class RoleTemplate:
+    """The pod template of one role of a gang.
+
+    Attributes
+    ----------
+    role : str
+        Name of the role.
+    pods : int
+        Pods that the object makes of the template, running ones included.
+    template : PodTemplate
+        Labels, annotations, node selector and affinity.
+    pod_index_label : str
+        Label with which the controller numbers the pods; empty: it does not.
+    sub_group_label : str
+        Label with which the controller numbers equal parts of the role, such as the Jobs of an entry of a JobSet;
+        empty: the role has no parts.
+    sub_groups : int
+        Number of these parts; 0: the role has none.
+    """
+
+    role: str
+    pods: int
+    template: PodTemplate
+    pod_index_label: str = ""
+    sub_group_label: str = ""
+    sub_groups: int = 0

@@ -103,6 +103,7 @@ def running_pods(
         Pods with the gang they belong to (empty: none), in the order in which GPUs are assigned to pods without an
         annotation of their GPUs.
     node_index : mapping of str to int
+        Index of each node by its name.
     gpu_masks : sequence of int
         Healthy GPUs of each node.
     queues : mapping of str to str

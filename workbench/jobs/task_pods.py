@@ -85,10 +85,7 @@ def template_spec_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
 def pod_name(job: str, task: str, index: int) -> str:
     """The name of a Volcano Job's pod: ``job-task-index``.
 
-    Parameters
-    ----------
-    index : int
-        Number of the pod in its task.
+    `index`: number of the pod in its task.
     """
     return f"{job}-{task}-{index}"
 
@@ -96,10 +93,7 @@ def pod_name(job: str, task: str, index: int) -> str:
 def pod_names(job: str, task: str, replicas: int) -> list[str]:
     """Names of all pods of a Volcano Job's task, in the order of their indices.
 
-    Parameters
-    ----------
-    replicas : int
-        Number of pods of the task.
+    `replicas`: number of pods of the task.
     """
     return [pod_name(job, task, index) for index in range(replicas)]
 
@@ -164,12 +158,7 @@ def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> 
 
     A part that the task does not set is the one that the plugin svc sets.
 
-    Parameters
-    ----------
-    job, task : mapping
-        The Job, and the task of it that the pod belongs to.
-    index : int
-        Number of the pod in its task.
+    `job`, `task`: the Job, and the task of it that the pod belongs to. `index`: number of the pod in its task.
     """
     spec = template_spec_of(task)
     host = spec.get("hostname") or pod_name(name_of(job), task.get("name") or "", index)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from workbench.jobs.kueue_request import read_kueue_request
-from workbench.jobs.role_template import RoleTemplate
-from workbench.jobs.roles import JOB_CLASS_LABEL, first_gang_groups, first_gather, read_gpu_group
+from workbench.jobs.roles import JOB_CLASS_LABEL, RoleTemplate, first_gang_groups, first_gather, read_gpu_group
 from workbench.model.extras import AscendWish, Extra, KoordinatorWish
 from workbench.model.notice import Notice
 from workbench.objects.metadata import Metadata
@@ -25,12 +24,8 @@ _Reader = Callable[[Metadata, Sequence[RoleTemplate], list[Notice]], Extra]
 def extras_of_templates(owner: Metadata, roles: Sequence[RoleTemplate], notes: list[Notice]) -> list[Extra]:
     """The extras that follow from the metadata of an object and from its pod templates.
 
-    Parameters
-    ----------
-    owner : Metadata
-        Metadata of the object that has the templates.
-    notes : list of Notice
-        Receives notices about annotations and labels that cannot be read.
+    `owner`: metadata of the object that has the templates. `notes`: receives notices about annotations and labels that
+    cannot be read.
     """
     return [read(owner, roles, notes) for read in _READERS]
 

@@ -9,8 +9,7 @@ from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.lifecycle.dependencies import is_met
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.pod_group_of_job import pod_group_of_job
-from workbench.jobs.role_template import RoleTemplate
-from workbench.jobs.roles import Priorities, gates, make_role, nominations, notes_about
+from workbench.jobs.roles import Priorities, RoleTemplate, gates, make_role, nominations, notes_about
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id
 from workbench.jobs.template_extras import extras_of_templates
 from workbench.model.extras import VolcanoMemory, extras_of

@@ -29,14 +29,8 @@ _Manifest = Mapping[str, Any]
 class GroupStep:
     """Result of one step of a PodGroup controller: the PodGroup to write or delete, and the pod that becomes a member.
 
-    Attributes
-    ----------
-    write : mapping, optional
-        The PodGroup to store; None: nothing is written.
-    delete : str
-        Name of a group to delete; empty: none.
-    member : str
-        Name of the pod that becomes a member by the annotation scheduling.k8s.io/group-name; empty: none.
+    `write`: the PodGroup to store; None: nothing is written. `delete`: name of a group to delete; empty: none.
+    `member`: name of the pod that becomes a member by the annotation scheduling.k8s.io/group-name; empty: none.
     """
 
     write: _Manifest | None = None
@@ -58,7 +52,7 @@ def next_pod_group(
 
     Raises InputError: another kind, or a field of the wrong type.
 
-    Returns a pure function: nothing is written.
+    A pure function: nothing is written.
 
     Parameters
     ----------

@@ -38,8 +38,6 @@ def credentials_of_secret(data: Mapping[str, str] | None) -> Credentials | None:
 
     None if there is no Secret or one of the keys is missing.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, section 9.2.
     """
     return _both(data.get("username"), data.get("password")) if data is not None else None

@@ -131,6 +131,9 @@ def fetch_json(url: str, access: Access) -> Any:
 
     `url`: as `checked_url` gives it.
 
+    The time limit holds for the whole exchange (`workbench.live.threads.within`). Proxies of the environment are not
+    used: the socket opens to the endpoint and to nothing else (docs/decisions.md, decision 13).
+
     Raises
     ------
     ClusterError
@@ -138,11 +141,6 @@ def fetch_json(url: str, access: Access) -> Any:
         redirects are not followed, because credentials must reach only the named endpoint.
     InputError
         More bytes than allowed, or not JSON. A certificate file that cannot be read.
-
-    Notes
-    -----
-    The time limit holds for the whole exchange (`workbench.live.threads.within`). Proxies of the environment are not
-    used: the socket opens to the endpoint and to nothing else (docs/decisions.md, decision 13).
     """
     place, give_up = shown_url(url), threading.Event()
     # The next read of an exchange that still runs finds the connection closed.
@@ -218,17 +216,11 @@ class Unreadable(Exception):
 
 
 def read_body(response: httpx.Response, max_bytes: int, give_up: threading.Event | None = None) -> bytes:
-    """The whole body of an answer whose stream is open.
+    """The whole body of a response whose stream is open.
 
     Raises Unreadable: more bytes, or a compressed body.
 
-    Parameters
-    ----------
-    response : httpx.Response
-    max_bytes : int
-        Most bytes that are read.
-    give_up : threading.Event, optional
-        Set when nobody waits for the body any more.
+    `max_bytes`: most bytes that are read. `give_up`: set when nobody waits for the body any more.
     """
     announced = response.headers.get("Content-Length", "")
     too_large = Unreadable("the answer is too large", f"at most {max_bytes} bytes")

@@ -18,8 +18,6 @@ def environment_proxy(server: str) -> str | None:
 
     `server`: URL. A name ``localhost`` and a loopback address are never reached by a proxy.
 
-    Notes
-    -----
     NO_PROXY is a list of ``*``, host names (with their subdomains), ``.domain`` (subdomains only), IP addresses and
     ranges in CIDR notation, each but ranges with or without a port. Variables in lower case count, too. Source:
     golang.org/x/net/http/httpproxy.

@@ -39,12 +39,7 @@ class _Step(NamedTuple):
 def record(view: LiveView, file: IO[bytes], clock: Callable[[], float] = time.time) -> None:
     """Write what a view knows, and from now on what each of its updates brings, a line of JSON each.
 
-    Parameters
-    ----------
-    file : binary file
-        Every line is flushed, so that the file is whole whenever the program ends.
-    clock : callable
-        Seconds since 1970.
+    `file`: every line is flushed, so that the file is whole whenever the program ends. `clock`: seconds since 1970.
     """
     began = clock()
 
@@ -76,14 +71,8 @@ class Recording(ClusterView):
     `context`: the context that was followed. `clocks`: hours, minutes, seconds and tenths (UTC) of each moment. Raises
     InputError: no such file, with the line that is none.
 
-    Parameters
-    ----------
-    text : str
-        Content of a file that `record` wrote.
-    name : str
-        Name of the file, for messages.
-    policy : str or Policy
-        Answers what would have happened to pending jobs (`what_if`).
+    `text`: content of a file that `record` wrote. `name`: name of the file, for messages. `policy`: answers what would
+    have happened to pending jobs (`what_if`).
     """
 
     def __init__(self, text: str, name: str = "recording", policy: str | Policy = "volcano") -> None:

@@ -20,20 +20,9 @@ def within(timeout_s: float, work: Callable[[], T], name: str, abandon: Callable
     Raises TimeoutError: no result in time; the thread ends whenever `work` does, and does not keep the program alive.
     Raises BaseException: whatever `work` raised.
 
-    Parameters
-    ----------
-    timeout_s : float
-        Seconds to wait.
-    work : callable
-        Called without arguments in a thread of its own.
-    name : str
-        Name of that thread.
-    abandon : callable, optional
-        Called when nobody waits for the result any more, as after Ctrl-C; it should make `work` end.
-
-    Notes
-    -----
-    A time limit of a socket bounds each read, and a server that sends a byte a second never exceeds one.
+    `timeout_s`: seconds to wait. `work`: called without arguments in a thread of its own. `name`: name of that thread.
+    `abandon`: called when nobody waits for the result any more, as after Ctrl-C; it should make `work` end. A time
+    limit of a socket bounds each read, and a server that sends a byte a second never exceeds one.
     """
     outcome: list[tuple[T | None, BaseException | None]] = []
     done = threading.Event()
@@ -69,13 +58,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 30.0
 def keep_on(step: Callable[[], object], stopped: threading.Event, failed: Callable[[Exception, str], object]) -> None:
     """Call a function again and again until `stopped` is set.
 
-    Parameters
-    ----------
-    step : callable
-        Each call does work of some time, such as following a watch until it ends.
-    failed : callable
-        Called with whatever a step raised, and with a line of text about that; the next step follows after a pause.
-        The text of an exception that is not of this package is not quoted, because it may quote credentials.
+    `step`: each call does work of some time, such as following a watch until it ends. `failed`: called with whatever a
+    step raised, and with a line of text about that; the next step follows after a pause. The text of an exception that
+    is not of this package is not quoted, because it may quote credentials.
     """
     pause = _FIRST_PAUSE_S
     while not stopped.is_set():

@@ -44,12 +44,8 @@ class AllowedSets:
         Raises InputError: no set, an empty set, a GPU that the machine lacks or that a set has twice, a GPU in two
         modules.
 
-        Parameters
-        ----------
-        n : int
-            Number of GPUs of the machine.
-        modules : bool
-            Whether the sets are modules; a GPU in none of them is a module of its own.
+        `n`: number of GPUs of the machine. `modules`: whether the sets are modules; a GPU in none of them is a module
+        of its own.
         """
         name = "modules" if modules else "allowed"
         masks: list[int] = []
@@ -106,10 +102,7 @@ class AllowedSets:
     def why_none(self, k: int, usable: int, required: int) -> str:
         """A sentence that says why no allowed set of `k` GPUs can be chosen.
 
-        Parameters
-        ----------
-        usable, required : int
-            Masks of the GPUs that may be chosen and of those that must be.
+        `usable`, `required`: masks of the GPUs that may be chosen and of those that must be.
         """
         what = "set of whole modules" if self.modules else "allowed set"
         of_size = self.of_size(k)
@@ -140,21 +133,10 @@ def best_allowed(
 ) -> BestSubset | str:
     """Choose the best set of `k` GPUs that all of some lists of allowed sets have.
 
-    Parameters
-    ----------
-    allowed : sequence of AllowedSets
-        One list or more; a set has to be in each.
-    usable, required : int
-        Masks of the GPUs that may and that must be chosen.
-    symmetric : {"min", "max", "mean"}
-    max_ties : int or None
-        How many ties to list; None: all.
-
-    Returns
-    -------
-    BestSubset or str
-        Ties: docs/decisions.md, decision 1, where the next equal request has the same allowed sets. A sentence that
-        says why if there is no such set.
+    `allowed`: one list or more; a set has to be in each. `usable`, `required`: masks of the GPUs that may and that must
+    be chosen. `symmetric`: {"min", "max", "mean"}. `max_ties`: how many ties to list; None: all. Returns BestSubset or
+    str: ties: docs/decisions.md, decision 1, where the next equal request has the same allowed sets. A sentence that
+    says why if there is no such set.
     """
     both = set.intersection(*(set(one.of_size(k)) for one in allowed))
     everywhere = sorted(both, key=indices_of)

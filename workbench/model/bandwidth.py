@@ -44,6 +44,10 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
     labels or n rows of n link types; or the parts are for another number of GPUs. Raises CapacityError: more than 1,024
     GPUs.
 
+    Source: Koordinator proposal "GPU topology-aware scheduling", "GPU topology resource reporting"; the checks are
+    those of docs/reference/gpu-topology.md, section A1. Equality compares the numbers and the labels. ``numpy.asarray``
+    gives the numbers.
+
     Parameters
     ----------
     gb_s : array_like of shape (n, n)
@@ -61,12 +65,6 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
         matrix.
     parts : MachineParts, optional
         NICs and NUMA nodes that the source tells.
-
-    Notes
-    -----
-    Source: Koordinator proposal "GPU topology-aware scheduling", "GPU topology resource reporting"; the checks are
-    those of docs/reference/gpu-topology.md, section A1. Equality compares the numbers and the labels. ``numpy.asarray``
-    gives the numbers.
 
     Examples
     --------
@@ -141,15 +139,8 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
     def pair_weights_gb_s(self, symmetric: Symmetric = "min") -> npt.NDArray[np.float64]:
         """Reduce the two directions of each GPU pair to one weight in GB/s.
 
-        Parameters
-        ----------
-        symmetric : {"min", "max", "mean"}
-            Which value of the two directions becomes the weight.
-
-        Returns
-        -------
-        ndarray of shape (n, n), float64
-            Symmetric; the diagonal is infinite, so that it never is the smallest.
+        `symmetric`: {"min", "max", "mean"}; which value of the two directions becomes the weight. Returns ndarray of
+        shape (n, n), float64: symmetric; the diagonal is infinite, so that it never is the smallest.
         """
         if symmetric not in SYMMETRIC:
             raise InputError(
@@ -211,10 +202,8 @@ class BandwidthMatrix(Value, Displayed, Plotted, Tabular):
 
         Raises InputError: no such GPU.
 
-        Returns
-        -------
-        dict
-            ``near_nics`` and ``numa_nodes``; empty without GPUs, or where the source of the matrix tells no parts.
+        Returns dict: ``near_nics`` and ``numa_nodes``; empty without GPUs, or where the source of the matrix tells no
+        parts.
         """
         gpus = tuple(gpus)
         for gpu in gpus:

@@ -153,6 +153,10 @@ def best_gpus(
 ) -> BestGpus:
     """Choose the k GPUs whose slowest pair is as fast as possible.
 
+    Returns BestGpus: with no GPU in it when fewer than k are free, or no allowed set is (a fact about the machine's
+    state, not an error). Ties: docs/decisions.md, decision 1; by NUMA node first where the matrix knows it. Source:
+    Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; docs/decisions.md, decision 1.
+
     Parameters
     ----------
     matrix : BandwidthMatrix or array_like of shape (n, n)
@@ -175,12 +179,6 @@ def best_gpus(
         GPUs that are taken together or not at all, such as the two dies of an Ascend 910C; with k = 1 a part of a
         module may be taken.
 
-    Returns
-    -------
-    BestGpus
-        With no GPU in it when fewer than k are free, or no allowed set is (a fact about the machine's state, not an
-        error). Ties: docs/decisions.md, decision 1; by NUMA node first where the matrix knows it.
-
     Raises
     ------
     InputError
@@ -188,10 +186,6 @@ def best_gpus(
         more required GPUs than k; an empty allowed set, a GPU twice in a set, or in two modules.
     CapacityError
         More than 50,000 sets of k GPUs consist of modules.
-
-    Notes
-    -----
-    Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; docs/decisions.md, decision 1.
 
     Examples
     --------
@@ -233,16 +227,8 @@ def asked_masks(
     Raises InputError: `k` does not fit the machine, a GPU number is out of range, or a required GPU is not free or is
     avoided.
 
-    Parameters
-    ----------
-    k : int
-        GPUs wanted.
-    free : iterable of int, optional
-        GPUs that are free; None: all.
-    require : iterable of int, optional
-        GPUs that must be chosen.
-    avoid : iterable of int, optional
-        GPUs that must not be chosen.
+    `k`: GPUs wanted. `free`: GPUs that are free; None: all. `require`: GPUs that must be chosen. `avoid`: GPUs that
+    must not be chosen.
 
     Returns
     -------

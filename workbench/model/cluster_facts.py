@@ -17,8 +17,7 @@ from workbench.model.arrays import Longs, Words, distinct
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
 from workbench.model.display import Displayed, Tabular
-from workbench.model.extras import Extra, empty_extra
-from workbench.model.gpu_plan import GpuPlan
+from workbench.model.extras import Extra, GpuPlan, empty_extra
 from workbench.model.gpu_shares import (
     Milli,
     add_shares,

@@ -59,14 +59,8 @@ class CollectiveBlock:
 class Measurement:
     """Time of one collective at one message size.
 
-    Attributes
-    ----------
-    source : str
-        Who published the number.
-    size : int
-        Bytes as nccl-tests counts them (all-gather: the gathered buffer; all-to-all: the buffer of one rank).
-    time_s : float
-        Seconds of one operation.
+    `source`: who published the number. `size`: bytes as nccl-tests counts them (all-gather: the gathered buffer;
+    all-to-all: the buffer of one rank). `time_s`: seconds of one operation.
     """
 
     block: CollectiveBlock

@@ -17,6 +17,10 @@ def unmet_dependency(gang: Gang, present: Sequence[int] | None = None, *, sub_gr
     Volcano creates the pods of a task with dependsOn after the tasks that it names run, and counts them in minAvailable
     all the same.
 
+    Returns None if the gang has enough pods without those that are held back. ``numbers`` are the pods that can exist
+    at first (``valid``), the pods that the gang needs (``needed``), and the largest minAvailable with which it can
+    start (``lower_to``); the last is absent where no minAvailable helps.
+
     Parameters
     ----------
     gang : Gang
@@ -25,13 +29,6 @@ def unmet_dependency(gang: Gang, present: Sequence[int] | None = None, *, sub_gr
         Pods of each role that count or wait for a node, those that are held back included; None: no pod runs.
     sub_groups : bool
         Whether the scheduler knows sub-groups, and so counts those that must be ready.
-
-    Returns
-    -------
-    Notice or None
-        None: the gang has enough pods without those that are held back. ``numbers`` are the pods that can exist at
-        first (``valid``), the pods that the gang needs (``needed``), and the largest minAvailable with which it can
-        start (``lower_to``); the last is absent where no minAvailable helps.
     """
     held = [role for role in gang.roles if role.n_held_back]
     if not held:

@@ -27,14 +27,8 @@ def set_installer(install: Callable[[], None]) -> None:
 def set_renderer(kind: type, html: Callable[[Any], str], view: Callable[..., Any] | None = None) -> None:
     """Register the functions that draw the values of a class.
 
-    Parameters
-    ----------
-    kind : type
-        A subclass of `Displayed`.
-    html : callable
-        Value -> HTML fragment, shown when the value is the last of a notebook cell.
-    view : callable, optional
-        ``(value, **options)`` -> an object that Jupyter shows; reached as ``value.view(**options)``.
+    `kind`: a subclass of `Displayed`. `html`: value -> HTML fragment, shown when the value is the last of a notebook
+    cell. `view`: ``(value, **options)`` -> an object that Jupyter shows; reached as ``value.view(**options)``.
     """
     _renderers[kind] = (html, view)
 
@@ -118,10 +112,8 @@ class Tabular:
     def to_dataframe(self) -> Any:
         """The value as a tidy table.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Its columns are those that `workbench.evaluate.frames.frame_of` names for the value's class.
+        Returns pandas.DataFrame: its columns are those that `workbench.evaluate.frames.frame_of` names for the value's
+        class.
         """
         return handed_in("frame")(self)
 

@@ -80,16 +80,8 @@ class Recorder:
     def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         """Record that the policy considered a domain (a HyperNode) for the gang.
 
-        Parameters
-        ----------
-        kept : bool
-            Whether the policy kept the HyperNode, that is did not rule it out.
-        why : str
-            The reason, for the user.
-        score : float, optional
-            Score of the HyperNode; None if it was not scored.
-        **parts : float
-            Parts of the score by name.
+        `kept`: whether the policy kept the HyperNode, that is did not rule it out. `why`: the reason, for the user.
+        `score`: score of the HyperNode; None if it was not scored. `**parts`: parts of the score by name.
         """
         if kept or not self.ties_only:
             self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
@@ -99,12 +91,8 @@ class Recorder:
 
         `why`, `**parts`: as in `domain`.
 
-        Parameters
-        ----------
-        kept : bool
-            Whether the policy kept the node, that is did not rule it out.
-        score : float, optional
-            Score of the node; None if it was not scored.
+        `kept`: whether the policy kept the node, that is did not rule it out. `score`: score of the node; None if it
+        was not scored.
         """
         if not self.ties_only:
             self.candidates.append(Candidate("node", name, None, kept, why, score, parts))

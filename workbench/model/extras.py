@@ -6,8 +6,9 @@ brings classes of its own and changes nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar, cast
 
 from workbench.errors import InputError
@@ -22,7 +23,9 @@ __all__ = [
     "FormerPod",
     "Gather",
     "GpuGroup",
+    "GpuPlan",
     "KoordinatorWish",
+    "PlannedPod",
     "RoleSize",
     "RoleSizes",
     "VolcanoMemory",
@@ -207,14 +210,8 @@ class FormerPod:
 class AscendWish(Extra):
     """What an Ascend job requests about leaf switches; read by the ``switch-affinity`` policies.
 
-    Attributes
-    ----------
-    job_class : str
-        Value of the label tor-affinity; empty: none.
-    framework : str
-        Training framework, from the label framework or a framework plugin of the job; empty: unknown.
-    former : tuple of FormerPod
-        Where the gang's pending pods ran before a fault.
+    `job_class`: value of the label tor-affinity; empty: none. `framework`: training framework, from the label framework
+    or a framework plugin of the job; empty: unknown. `former`: where the gang's pending pods ran before a fault.
 
     Examples
     --------
@@ -265,3 +262,43 @@ class RoleSizes(Extra):
     def of(self, role: str) -> RoleSize | None:
         """The field for a role; None: its number of pods is written as for a Volcano Job, or nowhere."""
         return next((each for each in self.roles if each.role == role), None)
+
+
+@dataclass(frozen=True)
+class PlannedPod:
+    """One pod of a GPU plan: the pod's name, its node's name, and its GPUs as a bit mask (bit i: GPU i of the node)."""
+
+    name: str
+    node: str
+    gpu_mask: int
+
+
+@dataclass(frozen=True)
+class GpuPlan:
+    """Nodes and GPUs reserved for the pods of one GPU group; until the plan expires, other groups cannot use the GPUs.
+
+    `pods`: pods of the plan that are not bound yet. `made_at`: ISO 8601 time; empty: unknown, and the plan then never
+    expires.
+
+    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps".
+    """
+
+    namespace: str
+    group: GpuGroup
+    pods: tuple[PlannedPod, ...]
+    made_at: str = ""
+
+    def pod(self, name: str) -> PlannedPod | None:
+        """The node and GPUs planned for the pod of that name; None if the plan has no such pod."""
+        return next((pod for pod in self.pods if pod.name == name), None)
+
+    def without_pods(self, gone: Collection[tuple[str, str]]) -> GpuPlan:
+        """A copy of the plan that leaves out the pods in `gone`, given as (namespace, name)."""
+        return replace(self, pods=tuple(pod for pod in self.pods if (self.namespace, pod.name) not in gone))
+
+    def age_s(self, now: str) -> float:
+        """Age of the plan in seconds at `now` (ISO 8601); minus infinity if the two times cannot be compared."""
+        try:
+            return (datetime.fromisoformat(now) - datetime.fromisoformat(self.made_at)).total_seconds()
+        except (ValueError, TypeError):
+            return -float("inf")

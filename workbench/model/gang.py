@@ -553,13 +553,7 @@ def pod_index(name: str) -> int | None:
 def lower_minimum(least: int, by: int, started: int) -> int:
     """A lower minimum of a gang: not below the pods that have started and one more, unless it was already.
 
-    Parameters
-    ----------
-    least : int
-        The minimum so far.
-    by : int
-        Number of pods that the gang loses.
-    started : int
-        Pods that count towards the minimum already.
+    `least`: the minimum so far. `by`: number of pods that the gang loses. `started`: pods that count towards the
+    minimum already.
     """
     return max(least - by, min(started + 1, least))

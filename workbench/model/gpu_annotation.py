@@ -61,6 +61,8 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
 
     Empty for a container without GPUs of its own.
 
+    Source: Koordinator proposal 20230314, "Container environment variable assignment"; docs/decisions.md, decision 8.
+
     Parameters
     ----------
     annotation : str
@@ -70,10 +72,6 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     device_ids : {"position", "host"}
         What CUDA_VISIBLE_DEVICES counts: positions among the GPUs that the container sees (a container that sees four
         GPUs numbers them 0 to 3), or the host's numbers as the document prints them.
-
-    Notes
-    -----
-    Source: Koordinator proposal 20230314, "Container environment variable assignment"; docs/decisions.md, decision 8.
     """
     try:
         value = json.loads(annotation)
@@ -105,8 +103,6 @@ def chosen_environment(gpus: Sequence[int], labels: Sequence[str] = ()) -> dict[
     `gpus`: positions in the machine's matrix, which are the numbers that `nvidia-smi` prints. `labels`: names of the
     machine's GPUs: Ascend NPUs have a variable of their own. Empty without GPUs.
 
-    Notes
-    -----
     Sources: CUDA programming guide, "CUDA environment variables" (without ``CUDA_DEVICE_ORDER`` CUDA may number the
     fastest GPU first; ROCm reads ``CUDA_VISIBLE_DEVICES`` as well); CANN, environment variable
     ``ASCEND_RT_VISIBLE_DEVICES``.

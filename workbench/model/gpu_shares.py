@@ -48,6 +48,9 @@ def gpu_width(gpu_total: Words) -> int:
 def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli:
     """Free thousandths of each GPU of each node.
 
+    Returns ndarray of shape (n, g), int16: 1000 for a GPU that is wholly free, 0 for a GPU that is held whole and for
+    one that the node does not have.
+
     Parameters
     ----------
     gpu_free : ndarray of shape (n, w), uint64
@@ -56,11 +59,6 @@ def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli
         Bits of the GPUs that a node has.
     shares : ndarray of shape (n, g), int16, optional
         Thousandths in use of each shared GPU; None: no GPU is shared, and g is `gpu_width(gpu_total)`.
-
-    Returns
-    -------
-    ndarray of shape (n, g), int16
-        1000 for a GPU that is wholly free, 0 for a GPU that is held whole and for one that the node does not have.
     """
     width = gpu_width(gpu_total) if shares is None else shares.shape[1]
     free = _bits(gpu_free, width) * np.int16(WHOLE_GPU)
@@ -79,14 +77,8 @@ def _bits(words: Words, width: int) -> Milli:
 def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
     """The GPU shares of one pod as the three arrays (nodes, gpus, milli) that `add_shares` takes.
 
-    Parameters
-    ----------
-    node : int
-        The pod's node.
-    mask : int
-        Bits of the GPUs of which the pod has a share.
-    milli : int
-        Thousandths of each of these GPUs.
+    `node`: the pod's node. `mask`: bits of the GPUs of which the pod has a share. `milli`: thousandths of each of these
+    GPUs.
 
     Returns
     -------
@@ -201,12 +193,8 @@ def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
 
     Raises InputError: another dtype or shape, a number outside 0 to 1000, or a shared GPU that counts as wholly free.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (n, g), int16
-        Thousandths in use of each shared GPU.
-    gpu_free, gpu_total : ndarray of shape (n, w), uint64
-        Bits of the GPUs that are wholly free, and of those that a node has.
+    `shares`: ndarray of shape (n, g), int16; thousandths in use of each shared GPU. `gpu_free`, `gpu_total`: ndarray of
+    shape (n, w), uint64; bits of the GPUs that are wholly free, and of those that a node has.
     """
     n, least, most = len(gpu_total), gpu_width(gpu_total), 64 * gpu_total.shape[1]
     if shares.dtype != np.int16 or shares.ndim != 2 or len(shares) != n or not least <= shares.shape[1] <= most:
@@ -231,18 +219,9 @@ def gpu_counts(words: Words) -> Longs:
 def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
     """Idle amounts of each node, with the GPU columns limited to the number of GPUs that are free.
 
-    Parameters
-    ----------
-    idle : ndarray of shape (n, r), int64
-    gpu_free : ndarray of shape (n, w), uint64
-        Bits of the free GPUs of each node.
-    gpu_columns : sequence of int
-        Columns of `idle` that count GPUs.
-
-    Returns
-    -------
-    ndarray of shape (n, r), int64
-        `idle` itself if no amount is above the limit, else a read-only copy.
+    `idle`: ndarray of shape (n, r), int64. `gpu_free`: ndarray of shape (n, w), uint64; bits of the free GPUs of each
+    node. `gpu_columns`: columns of `idle` that count GPUs. Returns ndarray of shape (n, r), int64: `idle` itself if no
+    amount is above the limit, else a read-only copy.
     """
     columns = list(gpu_columns)
     free = gpu_counts(gpu_free)[:, None]

@@ -42,14 +42,8 @@ def numa_names(matrix: BandwidthMatrix) -> tuple[str, ...]:
 class TieOrder:
     """The order of decision 1 between sets of GPUs with the same objective.
 
-    Parameters
-    ----------
-    symmetric : {"min", "max", "mean"}
-        How the two directions of a pair become one weight.
-    link_classes : bool
-        Whether the link class is maximised before the weight.
-    numa : tuple of str
-        NUMA node of each GPU; empty where unknown.
+    `symmetric`: {"min", "max", "mean"}; how the two directions of a pair become one weight. `link_classes`: whether the
+    link class is maximised before the weight. `numa`: NUMA node of each GPU; empty where unknown.
     """
 
     matrix: BandwidthMatrix
@@ -89,8 +83,6 @@ class TieOrder:
         `masks`: masks of sets of one size. `left_over`: objective of the best set of that size that a set leaves for
         the next request.
 
-        Notes
-        -----
         Order: fewest NUMA nodes, the best set left over, the larger ascending vector of pair weights, the lowest
         indices.
         """
@@ -129,20 +121,9 @@ def solve_by_numa(
 ) -> BestSubset:
     """Choose k free GPUs as `BottleneckSolver.solve` does, and break ties by NUMA node where it is known.
 
-    Parameters
-    ----------
-    free, required : int
-        Masks of the GPUs that may and that must be chosen.
-    k : int
-        At most as many as are free.
-    symmetric : {"min", "max", "mean"}
-    max_ties : int or None
-        As for `BottleneckSolver.solve`.
-
-    Returns
-    -------
-    BestSubset
-        ``tie_break_complete`` is False where the ties were too many to compare all of them.
+    `free`, `required`: masks of the GPUs that may and that must be chosen. `k`: at most as many as are free.
+    `symmetric`: {"min", "max", "mean"}. `max_ties`: as for `BottleneckSolver.solve`. Returns BestSubset:
+    ``tie_break_complete`` is False where the ties were too many to compare all of them.
     """
     solver = matrix.solver(symmetric, link_classes)
     found = solver.solve(free, k, required, max_ties)
@@ -208,22 +189,10 @@ def split_by_numa(
 ) -> GroupSplit:
     """Choose GPUs for several pods as `BottleneckSolver.group` does, and break ties by NUMA node where it is known.
 
-    Parameters
-    ----------
-    matrix : BandwidthMatrix
-        Of at most 16 GPUs.
-    free, required : int
-        Masks of the GPUs that may be chosen and of those that must be.
-    sizes : sequence of int
-        GPUs of each pod.
-    symmetric : {"min", "max", "mean"}
-
-    Returns
-    -------
-    GroupSplit
-        Order of ties: fewest NUMA nodes summed over the pods, then of all pods together; then the order of `TieOrder`
-        for the union and that of `BottleneckSolver.split` for the division. More than 2,000 ties are left as the search
-        has them.
+    `matrix`: of at most 16 GPUs. `free`, `required`: masks of the GPUs that may be chosen and of those that must be.
+    `sizes`: GPUs of each pod. `symmetric`: {"min", "max", "mean"}. Returns GroupSplit: order of ties: fewest NUMA nodes
+    summed over the pods, then of all pods together; then the order of `TieOrder` for the union and that of
+    `BottleneckSolver.split` for the division. More than 2,000 ties are left as the search has them.
     """
     solver = matrix.solver(symmetric, link_classes)
     numa = numa_names(matrix)

@@ -48,14 +48,8 @@ class LoggedStep(Value):
 class LoggedJob(Value):
     """A gang with its times, in seconds since the start of the log.
 
-    Attributes
-    ----------
-    duration_s : float
-        Seconds of work.
-    checkpoint_s : float, optional
-        Seconds of work between checkpoints; None: the log does not say.
-    step : LoggedStep, optional
-        One training step; None: the log does not say.
+    `duration_s`: seconds of work. `checkpoint_s`: seconds of work between checkpoints; None: the log does not say.
+    `step`: one training step; None: the log does not say.
     """
 
     gang: Gang

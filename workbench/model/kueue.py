@@ -153,14 +153,8 @@ class PodSet:
 class Flavor:
     """A ResourceFlavor: the nodes with its labels; with a topology its pod sets are placed on them.
 
-    Attributes
-    ----------
-    topology : str, optional
-        Name of its Topology; None: its pods are not placed by Kueue.
-    tolerations : tuple of Toleration
-        Added to those of the pods.
-    taints : tuple of Taint
-        Taints that a pod set must tolerate to use the flavor.
+    `topology`: name of its Topology; None: its pods are not placed by Kueue. `tolerations`: added to those of the pods.
+    `taints`: taints that a pod set must tolerate to use the flavor.
     """
 
     name: str

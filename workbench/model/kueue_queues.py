@@ -120,14 +120,8 @@ class Cohort:
 class PodSetAdmission:
     """What one pod set was admitted with.
 
-    Attributes
-    ----------
-    flavors : mapping of str to str
-        Flavor of each resource.
-    usage : mapping of str to int
-        Quota that all pods use, by resource, in base units.
-    delayed : str, optional
-        ``Pending``: the topology is assigned later; ``Ready``: it has been; None: it is not delayed.
+    `flavors`: flavor of each resource. `usage`: quota that all pods use, by resource, in base units. `delayed`:
+    ``Pending``: the topology is assigned later; ``Ready``: it has been; None: it is not delayed.
     """
 
     name: str

@@ -24,14 +24,8 @@ __all__ = ["KueueObjects", "KueueRequest", "KueueRole"]
 class KueueRole:
     """What the pods of one role, a pod set of Kueue, request.
 
-    Attributes
-    ----------
-    topology : TopologyRequest, optional
-        None: nothing.
-    min_count : int, optional
-        Fewest pods with which Kueue may admit the gang; None: all.
-    preferred : tuple of PreferredTerm
-        Preferred node affinity.
+    `topology`: None means nothing. `min_count`: fewest pods with which Kueue may admit the gang; None: all.
+    `preferred`: preferred node affinity.
     """
 
     role: str
@@ -44,14 +38,8 @@ class KueueRole:
 class KueueRequest(Extra):
     """What a gang requests of Kueue; read by the policies whose names begin with ``kueue``.
 
-    Attributes
-    ----------
-    queue : str
-        Its LocalQueue; empty: not given.
-    roles : tuple of KueueRole
-        Roles that request something.
-    workload : str
-        Key (``namespace/name``) of its Workload; empty: it has none.
+    `queue`: its LocalQueue; empty: not given. `roles`: roles that request something. `workload`: key
+    (``namespace/name``) of its Workload; empty: it has none.
     """
 
     queue: str = ""

@@ -134,10 +134,8 @@ class NodeFilter:
 class NodeLabels(Value):
     """Labels of all nodes of a cluster, one array of value codes per label key.
 
-    Parameters
-    ----------
-    columns : mapping of str to (ndarray of shape (n,), int32; tuple of str)
-        Per label key: for each node the position of its value in the tuple, -1 where the node lacks the key.
+    `columns`: mapping of str to (ndarray of shape (n,), int32; tuple of str); per label key: for each node the position
+    of its value in the tuple, -1 where the node lacks the key.
     """
 
     columns: Mapping[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]

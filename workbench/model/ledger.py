@@ -56,13 +56,8 @@ class _Pods(NamedTuple):
 def idle_accelerators(idle: Longs, gpu_free: Words, gpu_columns: tuple[int, ...], nodes: Ints) -> tuple[Longs, Words]:
     """Amounts of the idle accelerators of nodes, int64 (m, r), and the free GPUs as bits, uint64 (m, w).
 
-    Parameters
-    ----------
-    idle : ndarray of shape (n, r), int64
-    gpu_free : ndarray of shape (n, w), uint64
-    gpu_columns : tuple of int
-        Columns of `idle` that count accelerators.
-    nodes : ndarray of shape (m,), int32
+    `idle`: ndarray of shape (n, r), int64. `gpu_free`: ndarray of shape (n, w), uint64. `gpu_columns`: columns of
+    `idle` that count accelerators. `nodes`: ndarray of shape (m,), int32.
     """
     columns = list(gpu_columns)
     rows = np.zeros((len(nodes), idle.shape[1]), dtype=np.int64)
@@ -218,12 +213,8 @@ class Ledger(Working):
     def promise(self, nodes: Ints, requests: Longs) -> None:
         """Reserve for pods the resources that terminating pods will free.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (p,), int32
-            Node of each pod.
-        requests : ndarray of shape (r,) or (p, r), int64
-            Resources of every pod alike, or of each pod.
+        `nodes`: ndarray of shape (p,), int32; node of each pod. `requests`: ndarray of shape (r,) or (p, r), int64;
+        resources of every pod alike, or of each pod.
         """
         if self.releasing is not None:
             self._call_readers()
@@ -259,10 +250,7 @@ class Ledger(Working):
     def close(self, nodes: Ints) -> None:
         """Take every idle accelerator of nodes that a Job holds exclusively, so that no further pod gets one there.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (m,), int32
-            Distinct nodes.
+        `nodes`: ndarray of shape (m,), int32; distinct nodes.
         """
         self.take(nodes, *idle_accelerators(self.idle, self.gpu_free, self.snapshot.gpu_columns, nodes))
 
@@ -296,10 +284,8 @@ class Ledger(Working):
         Raises InputError: a GPU does not exist or has too few free thousandths (a GPU that is held whole has none);
         nothing is changed then.
 
-        Parameters
-        ----------
-        nodes, gpus, milli : ndarray of shape (p,), int32
-            Node, number of the GPU there and thousandths of each share, 1 to 1000; a GPU may appear several times.
+        `nodes`, `gpus`, `milli`: ndarray of shape (p,), int32; node, number of the GPU there and thousandths of each
+        share, 1 to 1000; a GPU may appear several times.
         """
         self._share(_Shares(1, nodes, gpus, milli))
 
@@ -308,12 +294,8 @@ class Ledger(Working):
 
         Raises InputError: more thousandths than are in use.
 
-        Parameters
-        ----------
-        nodes, gpus : ndarray of shape (k,), int32
-            Node and GPU number of each share.
-        milli : ndarray of shape (k,), int32
-            Thousandths of the GPU to free.
+        `nodes`, `gpus`: ndarray of shape (k,), int32; node and GPU number of each share. `milli`: ndarray of shape
+        (k,), int32; thousandths of the GPU to free.
         """
         self._share(_Shares(-1, nodes, gpus, milli))
 

@@ -70,8 +70,6 @@ class LinkClass:
 def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:
     """The link classes of a bandwidth matrix, slowest first, each with its name, range and measurement noise.
 
-    Notes
-    -----
     The classes are those of `BandwidthMatrix.class_floors_gb_s` (docs/decisions.md, decision 1); every direction of a
     pair is a link of its own.
     """
@@ -98,10 +96,7 @@ def class_speeds_gb_s(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
     Where the matrix names link types, these are the links of one type in one link class; otherwise all links of a
     class. Links of a class that is too wide for noise (`LinkClass.is_noise`) keep their values.
 
-    Returns
-    -------
-    ndarray of shape (n, n), float64
-        The diagonal is 0.
+    Returns ndarray of shape (n, n), float64: the diagonal is 0.
     """
     off_diagonal = ~np.eye(len(matrix), dtype=np.bool_)
     speeds = matrix.gb_s.copy()

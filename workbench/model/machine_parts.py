@@ -27,15 +27,10 @@ class MachineParts(Value):
 
     Raises InputError: NICs or NUMA nodes for different numbers of GPUs.
 
-    Parameters
-    ----------
-    nics : dict of str to tuple of str
-        Type of the link from each NIC to every GPU, in the order of the matrix. The types are those of
-        `nvidia-smi topo`, from the nearest: ``PIX`` (one PCIe switch), ``PXB`` (several), ``PHB`` (a host bridge),
-        ``NODE`` (several host bridges of a NUMA node), ``SYS`` (the link between NUMA nodes; ``SOC`` in old releases);
-        others count as farther.
-    numa : tuple of str
-        NUMA node of each GPU as printed; empty where the printout does not tell it.
+    `nics`: type of the link from each NIC to every GPU, in the order of the matrix. The types are those of `nvidia-smi
+    topo`, from the nearest: ``PIX`` (one PCIe switch), ``PXB`` (several), ``PHB`` (a host bridge), ``NODE`` (several
+    host bridges of a NUMA node), ``SYS`` (the link between NUMA nodes; ``SOC`` in old releases); others count as
+    farther. `numa`: NUMA node of each GPU as printed; empty where the printout does not tell it.
     """
 
     nics: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
@@ -69,11 +64,9 @@ class MachineParts(Value):
     def near(self, gpus: Iterable[int]) -> dict[str, Any]:
         """The NICs nearest to any of some GPUs, and the NUMA nodes of these GPUs, JSON-ready.
 
-        Returns
-        -------
-        dict
-            ``near_nics``: NIC -> {number of a GPU to which it is nearest: link type}; ``numa_nodes``: names, ascending;
-            ``gpus_without_near_nic``, only if there are any: numbers of the GPUs whose NICs are all ``SYS`` or farther.
+        Returns dict: ``near_nics``: NIC -> {number of a GPU to which it is nearest: link type}; ``numa_nodes``: names,
+        ascending; ``gpus_without_near_nic``, only if there are any: numbers of the GPUs whose NICs are all ``SYS`` or
+        farther.
         """
         gpus = tuple(gpus)
         nearest = {gpu: self.nearest(gpu) for gpu in gpus}

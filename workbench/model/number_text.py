@@ -37,14 +37,9 @@ _VERY_LARGE = 1e15
 def number_text(value: object, digits: int = 4) -> str:
     """A number as text with few significant digits; a dash for None.
 
-    Parameters
-    ----------
-    value : object
-        A float is rounded, a large one to a whole number: ``105,200``, not ``1.052e+05``. Whole numbers have commas.
-        Other values are text as they are; the name that the virtual top has for programs becomes the one that people
-        read.
-    digits : int
-        Significant digits of a float with a fraction.
+    `value`: a float is rounded, a large one to a whole number: ``105,200``, not ``1.052e+05``. Whole numbers have
+    commas. Other values are text as they are; the name that the virtual top has for programs becomes the one that
+    people read. `digits`: significant digits of a float with a fraction.
     """
     if value is None or value == "":
         return "–"

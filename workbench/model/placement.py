@@ -430,17 +430,9 @@ class Refusal(Value, Displayed, Tabular):
 
     It is false in a condition: ``if workbench.place(…):`` asks whether the gang was placed.
 
-    Parameters
-    ----------
-    policy : str
-        Name of the policy that refuses.
-    parameters : mapping of str to Any
-        Parameters of the policy.
-    reasons : tuple of Notice
-        Why the gang is not placed, the most important reason first.
-    nearest_misses : tuple of NearestMiss
-        One per tier that was tried, closest tier first.
-    warnings : tuple of Notice
+    `policy`: name of the policy that refuses. `parameters`: parameters of the policy. `reasons`: why the gang is not
+    placed, the most important reason first. `nearest_misses`: one per tier that was tried, closest tier first.
+    `warnings`: notices that do not decide the refusal.
 
     Examples
     --------

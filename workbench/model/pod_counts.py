@@ -43,13 +43,9 @@ class PodKind:
     def of(
         cls, namespace: str, labels: Mapping[str, str], rules: PodRules = NO_RULES, *, terminating: bool = False
     ) -> PodKind:
-        """The kind of a pod in a namespace, with labels and the rules of its spec.
+        """The kind of a pod, terminating or not, in a namespace, with labels and the rules of its spec.
 
-        Parameters
-        ----------
-        rules : PodRules
-            As written.
-        terminating : bool
+        `rules`: as written.
         """
         if rules.names_pods:
             own = rules.resolved(namespace, labels)
@@ -96,9 +92,7 @@ class PodCounts(Working):
     def add(self, kind: PodKind, nodes: Iterable[int], sign: int = 1) -> None:
         """Count a pod of a kind on each of some nodes; a node listed twice gets two. With `sign` -1 the pods leave.
 
-        Parameters
-        ----------
-        sign : {1, -1}
+        `sign`: {1, -1}.
         """
         counts = self._kinds.get(kind)
         if counts is None:

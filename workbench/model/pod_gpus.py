@@ -84,6 +84,12 @@ def split_gpus(
 ) -> PodGpus:
     """Choose GPUs for several pods that share a machine, and divide them among the pods.
 
+    Returns PodGpus: with no pod in it when too few GPUs are free. Ties: ``union`` as docs/decisions.md, decision 1 for
+    the set; then pods by falling size, equal ones in the order given, get the lexicographically smallest sets. Where
+    the NUMA nodes are known, the fewest of them summed over the pods come first (machines of at most 16 GPUs). Source:
+    Koordinator proposal "GPU topology-aware scheduling"; the two objectives in docs/reference/gpu-topology.md, section
+    A4.
+
     Parameters
     ----------
     matrix : BandwidthMatrix or array_like of shape (n, n)
@@ -98,13 +104,6 @@ def split_gpus(
         pod, little traffic between pods): the ascending list of the pods' own bottlenecks over every choice of GPUs,
         regardless of the links between pods.
 
-    Returns
-    -------
-    PodGpus
-        With no pod in it when too few GPUs are free. Ties: ``union`` as docs/decisions.md, decision 1 for the set; then
-        pods by falling size, equal ones in the order given, get the lexicographically smallest sets. Where the NUMA
-        nodes are known, the fewest of them summed over the pods come first (machines of at most 16 GPUs).
-
     Raises
     ------
     InputError
@@ -112,11 +111,6 @@ def split_gpus(
         `best_gpus` for the others.
     CapacityError
         More than 16 GPUs to choose from, and three pods or the objective ``per-pod``.
-
-    Notes
-    -----
-    Source: Koordinator proposal "GPU topology-aware scheduling"; the two objectives in docs/reference/gpu-topology.md,
-    section A4.
 
     Examples
     --------

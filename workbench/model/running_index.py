@@ -27,14 +27,8 @@ class QueueUse:
 class RunningIndex:
     """The running pods of a snapshot, grouped as schedulers ask for them.
 
-    Attributes
-    ----------
-    gangs : mapping of str to tuple of RunningPod
-        Pods of each gang, in the order of the snapshot.
-    queues : mapping of str to QueueUse
-        What each queue holds.
-    terminating, assuming : tuple of RunningPod
-        Pods that are terminating, and pods of which scores assume resources (`RunningPod.assumed`).
+    `gangs`: pods of each gang, in the order of the snapshot. `queues`: what each queue holds. `terminating`,
+    `assuming`: pods that are terminating, and pods of which scores assume resources (`RunningPod.assumed`).
     """
 
     gangs: Mapping[str, tuple[RunningPod, ...]]
@@ -71,15 +65,9 @@ class RunningIndex:
 
         `gone`: pods of this index or of `new`, the same objects.
 
-        Returns
-        -------
-        RunningIndex
-            As `read` of the pods that are left. Where pods have come, those of a gang are in byte order of namespace
-            and name; otherwise the order stays.
-
-        Notes
-        -----
-        The cost grows with the pods that changed, those of their gangs and the terminating ones; mappings are copied.
+        Returns RunningIndex: as `read` of the pods that are left. Where pods have come, those of a gang are in byte
+        order of namespace and name; otherwise the order stays. The cost grows with the pods that changed, those of
+        their gangs and the terminating ones; mappings are copied.
         """
         gone, new = tuple(gone), tuple(new)
         of_gang: dict[str, tuple[list[RunningPod], list[RunningPod]]] = {}

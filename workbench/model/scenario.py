@@ -1,22 +1,22 @@
-"""`Scenario`: a cluster and the gangs that wait to run on it."""
+"""`Scenario`: a cluster and the gangs that wait to run on it; `session_of` and others read it from arguments."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.display import Displayed, Tabular, handed_in
 from workbench.model.gang import Gang
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 
-__all__ = ["Scenario", "key_of_job"]
+__all__ = ["Scenario", "gang_of", "key_of_job", "session_of", "snapshot_of"]
 
 
 def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
@@ -24,14 +24,8 @@ def key_of_job(name: str, keys: Sequence[str], *, source: str = "job") -> str:
 
     Raises UnknownNameError: there is none; InputError: a name alone that jobs of several namespaces have.
 
-    Parameters
-    ----------
-    name : str
-        ``namespace/name``, or the name alone.
-    keys : sequence of str
-        ``namespace/name`` of each job.
-    source : str
-        What the name comes from, for an error.
+    `name`: ``namespace/name``, or the name alone. `keys`: ``namespace/name`` of each job. `source`: what the name comes
+    from, for an error.
     """
     if name in keys:
         return name
@@ -187,14 +181,57 @@ class Scenario(Value, Displayed, Tabular):
     def fix(self, job: str | Gang | None = None, policy: Any = "volcano", **params: Any) -> Any:
         """Why a policy leaves a job pending, and the smallest sets of edits with which it places the job.
 
+        Returns FixReport: as `workbench.fix_report` makes it, with its errors.
+
         Parameters
         ----------
         job, policy, **params
             As in `place`.
-
-        Returns
-        -------
-        FixReport
-            As `workbench.fix_report` makes it, with its errors.
         """
         return handed_in("fix")(self._named(job), self, policy, **params)
+
+
+def snapshot_of(given: object) -> ClusterSnapshot:
+    """The snapshot that an argument is or has.
+
+    Raises InputError: neither.
+    """
+    if isinstance(given, Scenario):
+        return given.snapshot
+    if not isinstance(given, ClusterSnapshot):
+        expected = "a ClusterSnapshot, such as scenario.snapshot, or a Scenario"
+        raise InputError("not a snapshot", source="snapshot", got=reprlib.repr(given), expected=expected)
+    return given
+
+
+def gang_of(gang: object, cluster: object) -> tuple[Gang, ClusterSnapshot]:
+    """The gang and the snapshot that two arguments mean.
+
+    `gang`: a gang, or the name of one of the scenario's. `cluster`: both arguments may also be given in the other
+    order. Raises InputError: no gang, a name without a scenario, or no snapshot; UnknownNameError: the scenario has no
+    gang of this name.
+    """
+    if isinstance(gang, Scenario) or (isinstance(gang, ClusterSnapshot) and isinstance(cluster, Gang)):
+        gang, cluster = cluster, gang
+    if isinstance(gang, str) and isinstance(cluster, Scenario):
+        gang = cluster.gang(gang)
+    if not isinstance(gang, Gang):
+        expected = "a Gang, such as scenario.gang('name'), or the name of one together with its Scenario"
+        raise InputError("not a gang", source="gang", got=reprlib.repr(gang), expected=expected)
+    return gang, snapshot_of(cluster)
+
+
+def session_of(gangs: object, cluster: object = None) -> tuple[tuple[Gang, ...], ClusterSnapshot]:
+    """The gangs and the snapshot that two arguments mean.
+
+    `gangs`: names are accepted in place of gangs together with a scenario; a scenario alone stands for all of its
+    gangs. `cluster`, if None: the cluster of the scenario that `gangs` is. Raises InputError: no sequence of gangs, or
+    no snapshot; UnknownNameError: the scenario has no gang of a name.
+    """
+    if isinstance(gangs, Scenario):
+        return gangs.gangs, gangs.snapshot if cluster is None else snapshot_of(cluster)
+    if isinstance(gangs, Gang | str | ClusterSnapshot) or not isinstance(gangs, Iterable):
+        expected = "a list of gangs, such as scenario.gangs, or a Scenario"
+        raise InputError("no list of gangs", source="gangs", got=reprlib.repr(gangs), expected=expected)
+    snapshot = snapshot_of(cluster)
+    return tuple(gang_of(gang, cluster)[0] for gang in gangs), snapshot

@@ -158,12 +158,9 @@ class SwitchBook(Working):
 
     `running`: running pods from which the votes are counted at once; not kept.
 
-    Attributes
-    ----------
-    holders : ndarray of shape (n,), int32
-        Number of pods of switch-affinity jobs on each node; such a pod has its node to itself.
-    sums : ndarray of shape (7, s), int64
-        The counters of `workbench.kernels.switches.add_jobs` for each switch; do not change them.
+    `holders`: ndarray of shape (n,), int32; number of pods of switch-affinity jobs on each node; such a pod has its
+    node to itself. `sums`: ndarray of shape (7, s), int64; the counters of `workbench.kernels.switches.add_jobs` for
+    each switch; do not change them.
     """
 
     def __init__(self, table: SwitchTable, running: RunningPods) -> None:

@@ -59,12 +59,8 @@ def mark_of(annotations: Mapping[str, str]) -> int:
 class SwitchStates(Value):
     """State of every leaf switch, in the order of a `SwitchTable`; both arrays are read-only.
 
-    Attributes
-    ----------
-    state : ndarray of shape (s,), int8
-        `IDLE`, `SHARED` or `EXCLUSIVE`.
-    unhealthy : ndarray of shape (s,), bool
-        Whether each switch is unhealthy; only shared switches can be.
+    `state`: ndarray of shape (s,), int8; `IDLE`, `SHARED` or `EXCLUSIVE`. `unhealthy`: ndarray of shape (s,), bool;
+    whether each switch is unhealthy; only shared switches can be.
     """
 
     state: Bytes
@@ -110,10 +106,8 @@ class SwitchStates(Value):
     def of_votes(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
         """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
 
-        Parameters
-        ----------
-        votes : ndarray of shape (4, s), int64
-            Number of votes for idle, shared, exclusive and unhealthy, for each switch.
+        `votes`: ndarray of shape (4, s), int64; number of votes for idle, shared, exclusive and unhealthy, for each
+        switch.
         """
         return cls(*join_votes(votes))
 

@@ -40,14 +40,8 @@ class Problem:
     """A defect that keeps HyperNodes from forming a tree, although each of them is valid YAML (docs/decisions.md,
     decision 14).
 
-    Attributes
-    ----------
-    code : str
-        ``cycle``, ``two-parents``, ``dangling-member``, ``empty-member``, ``overlap`` ...
-    domain : str
-        HyperNode at which the defect was found.
-    message : str
-        One sentence with the names involved.
+    `code`: ``cycle``, ``two-parents``, ``dangling-member``, ``empty-member``, ``overlap`` ... `domain`: HyperNode at
+    which the defect was found. `message`: one sentence with the names involved.
     """
 
     code: str
@@ -153,6 +147,8 @@ class Topology(Value, Displayed, Tabular):
     ) -> Topology:
         """Number the given nodes and HyperNodes and build their topology.
 
+        Returns Topology: `node_names` is generally in another order than given: see the class.
+
         Parameters
         ----------
         node_names : sequence of str
@@ -164,11 +160,6 @@ class Topology(Value, Displayed, Tabular):
             Problems that the builder found in the HyperNodes.
         ready : bool
             False if Volcano would not schedule on this tree.
-
-        Returns
-        -------
-        Topology
-            `node_names` is generally in another order than given: see the class.
         """
         specs = sorted(domains, key=lambda s: s.name.encode())
         n = max(len(node_names), 1)
@@ -418,14 +409,8 @@ class Topology(Value, Displayed, Tabular):
     def domain_sums(self, amounts: Longs) -> Longs:
         """Sum the rows of an array with one row per node over the nodes of each HyperNode.
 
-        Parameters
-        ----------
-        amounts : ndarray of shape (n, k), int64
-
-        Returns
-        -------
-        ndarray of shape (d + 1, k), int64
-            The last row is the virtual top's, so that index -1 finds it.
+        `amounts`: ndarray of shape (n, k), int64. Returns ndarray of shape (d + 1, k), int64: the last row is the
+        virtual top's, so that index -1 finds it.
         """
         spans = self.spans
         rows = amounts if spans is not None else amounts[self.member_nodes]

@@ -19,16 +19,8 @@ class TypicalShape(Value):
 
     Raises InputError: neither whole GPUs nor a share of one.
 
-    Attributes
-    ----------
-    cpu_milli : int
-        Thousandths of a CPU.
-    gpu_milli : int
-        Thousandths of each GPU, 1000 for whole GPUs; 0 without GPUs.
-    gpus : int
-        Number of GPUs.
-    models : tuple of str
-        GPU models that the pods accept, as written; empty: any.
+    `cpu_milli`: thousandths of a CPU. `gpu_milli`: thousandths of each GPU, 1000 for whole GPUs; 0 without GPUs.
+    `gpus`: number of GPUs. `models`: GPU models that the pods accept, as written; empty: any.
     """
 
     cpu_milli: int
@@ -91,14 +83,8 @@ class TypicalShapes(Value):
 
         `share`: above 0, at most 1. The shape that crosses it is included.
 
-        Returns
-        -------
-        list of (TypicalShape, float)
-            The most frequent first; of equal counts the shape with more CPU, then with more GPU thousandths, more GPUs,
-            the later text of models. The frequencies add up to 1 but for rounding.
-
-        Notes
-        -----
+        Returns list of (TypicalShape, float): the most frequent first; of equal counts the shape with more CPU, then
+        with more GPU thousandths, more GPUs, the later text of models. The frequencies add up to 1 but for rounding.
         Source: the study of fragmentation gradient descent (USENIX ATC'23), docs/reference/gpu-sharing.md. A frequency
         is computed as (count / pods) / (pods of the chosen shapes / pods): the rounding decides ties of the scores.
         """

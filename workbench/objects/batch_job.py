@@ -60,12 +60,7 @@ def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> J
     Raises InputError: a field of the wrong type, a negative number, an unknown completion mode, or an indexed Job
     without completions.
 
-    Parameters
-    ----------
-    where : str
-        Path of `spec`.
-    notes : list of Notice
-        Receives a notice about a template without containers.
+    `where`: path of `spec`. `notes`: receives a notice about a template without containers.
     """
     mode = get_text(spec, "completionMode", where) or "NonIndexed"
     if mode not in _MODES:

@@ -21,14 +21,9 @@ __all__ = ["Device", "check_rows", "device_manifest", "read_device"]
 class Device:
     """GPUs of one node as Koordinator's node agent reports them; the object is named like the node.
 
-    Attributes
-    ----------
-    healthy_gpus, all_gpus : tuple of int
-        Minor numbers of the healthy GPUs and of all GPUs, ascending; a device without ``health`` is not healthy, as in
-        the API.
-    bandwidth : BandwidthMatrix, optional
-        Bandwidth between the GPUs, whose minor numbers are the rows; None if not reported. Devices with equal text
-        share one matrix object.
+    `healthy_gpus`, `all_gpus`: minor numbers of the healthy GPUs and of all GPUs, ascending; a device without
+    ``health`` is not healthy, as in the API. `bandwidth`: bandwidth between the GPUs, whose minor numbers are the rows;
+    None if not reported. Devices with equal text share one matrix object.
     """
 
     metadata: Metadata
@@ -71,14 +66,8 @@ def device_manifest(
 ) -> dict[str, Any]:
     """Make the manifest of a Device as the node agent would write it; `read_device` reads it back.
 
-    Parameters
-    ----------
-    gpus : iterable of int
-        Minor numbers, written in ascending order.
-    bandwidth : BandwidthMatrix, optional
-        Written as ``topologies.gpu[]`` without rounding, NaN on the diagonal as 0; None: no topology.
-    unhealthy : collection of int
-        Minor numbers of the GPUs that are not healthy.
+    `gpus`: minor numbers, written in ascending order. `bandwidth`: written as ``topologies.gpu[]`` without rounding,
+    NaN on the diagonal as 0; None: no topology. `unhealthy`: minor numbers of the GPUs that are not healthy.
     """
     spec: dict[str, Any] = {}
     if bandwidth is not None:

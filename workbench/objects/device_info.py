@@ -105,14 +105,9 @@ def read_device_info(data: Mapping[str, Any]) -> DeviceInfo:
 def faulty_npus(annotated: NpuNames, reported: NpuNames, count: int) -> FaultyNpus:
     """Tell which NPUs of a node are faulty.
 
-    Parameters
-    ----------
-    annotated, reported : mapping of str to tuple of str
-        Names by key, from the annotations of the Node and from its ConfigMap. A key of the ConfigMap overrules the same
-        key of the annotations, also if it lists nothing.
-    count : int
-        Number of NPUs of the node, faulty ones included. They are called ``KIND-0`` to ``KIND-(count - 1)``, or by
-        the number alone.
+    `annotated`, `reported`: names by key, from the annotations of the Node and from its ConfigMap. A key of the
+    ConfigMap overrules the same key of the annotations, also if it lists nothing. `count`: number of NPUs of the node,
+    faulty ones included. They are called ``KIND-0`` to ``KIND-(count - 1)``, or by the number alone.
     """
     names = {**annotated, **reported}
     unhealthy, wrong_names = _numbers((key for key in names if key.endswith(_UNHEALTHY)), names, count)

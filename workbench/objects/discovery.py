@@ -115,6 +115,8 @@ class Reload:
 def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[str] = VOLCANO_SOURCES) -> Reload:
     """Determine what Volcano's controller does when it reads a changed discovery configuration.
 
+    Source: docs/reference/volcano-topology.md, section 9. `stopped` by name, the rest in the order of the new file.
+
     Parameters
     ----------
     old : DiscoveryConfig
@@ -124,10 +126,6 @@ def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[
         None: the ConfigMap is gone, which is an empty configuration.
     known : collection of str
         Sources that can be run.
-
-    Notes
-    -----
-    Source: docs/reference/volcano-topology.md, section 9. `stopped` by name, the rest in the order of the new file.
     """
     before, now = old.enabled, (new or DiscoveryConfig()).enabled
     names = list(now)

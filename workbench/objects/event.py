@@ -16,14 +16,8 @@ __all__ = ["Event", "read_event"]
 class Event:
     """An event as read from a manifest.
 
-    Attributes
-    ----------
-    kind, key : str
-        Kind of the object that the event is about, and its ``namespace/name``.
-    count : int
-        How often it was said.
-    last : str
-        When it was said last, as the API writes it; empty: unknown.
+    `kind`, `key`: kind of the object that the event is about, and its ``namespace/name``. `count`: how often it was
+    said. `last`: when it was said last, as the API writes it; empty: unknown.
     """
 
     metadata: Metadata

@@ -77,14 +77,7 @@ def shown(value: Any) -> str:
 def wrong(where: str, value: Any, expected: str) -> InputError:
     """Make the InputError for a field of the wrong type or with an impossible value.
 
-    Parameters
-    ----------
-    where : str
-        Path of the field.
-    value : object
-        Value found.
-    expected : str
-        Description of the values allowed.
+    `where`: path of the field. `value`: value found. `expected`: description of the values allowed.
     """
     message = "the field is missing" if value is None else "wrong type or value"
     if type(value) is str and _PLACEHOLDER.fullmatch(value):
@@ -95,14 +88,7 @@ def wrong(where: str, value: Any, expected: str) -> InputError:
 def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """Read a field that must be a mapping; returns an empty one if the field is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`: the mapping that has the field. `key`: name of the field. `where`: path of `data`, for error messages.
     """
     value = data.get(key)
     if value is None:
@@ -154,10 +140,7 @@ def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -
 
     `data`, `key`, `where`: as in `get_map`.
 
-    Parameters
-    ----------
-    default : str
-        Value where absent.
+    `default`: value where absent.
     """
     value = data.get(key)
     if value is None:
@@ -189,10 +172,7 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
     `data`, `key`, `where`: as in `get_map`.
 
-    Parameters
-    ----------
-    default : int
-        Value where absent.
+    `default`: value where absent.
     """
     value = get_int(data, key, where)
     if value is not None and value > MOST_PODS:
@@ -205,10 +185,7 @@ def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = Fals
 
     `data`, `key`, `where`: as in `get_map`.
 
-    Parameters
-    ----------
-    default : bool
-        Value where absent.
+    `default`: value where absent.
     """
     value = data.get(key)
     if value is None:

@@ -64,11 +64,8 @@ class Arguments:
 def parse_arguments(flags: Sequence[Flag], given: Sequence[str]) -> Arguments:
     """Parse the arguments of a Volcano job plugin as Go's package flag does.
 
-    Parameters
-    ----------
-    given : sequence of str
-        ``-name`` and ``--name`` are equal. A text or number is given as ``--name=value`` or ``--name value``, a truth
-        value as ``--name`` or ``--name=value``. If a flag is repeated, the last value counts.
+    `given`: ``-name`` and ``--name`` are equal. A text or number is given as ``--name=value`` or ``--name value``, a
+    truth value as ``--name`` or ``--name=value``. If a flag is repeated, the last value counts.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""`HyperNode` (topology.volcano.sh/v1alpha1): a network domain and its members, read from a manifest."""
+"""`HyperNode` (topology.volcano.sh/v1alpha1): a network domain and its members, which `resolve_members` finds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from workbench.model.number_text import whole_number
 from workbench.model.value import Value
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.selectors import Selector, pattern_error, read_label_selector
+from workbench.objects.selectors import NameIndex, Selector, pattern_error, read_label_selector, resolve_selector
 
-__all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode", "unreadable"]
+__all__ = [
+    "HyperNode",
+    "Member",
+    "ignored_members",
+    "make_hypernode",
+    "node_count",
+    "read_hypernode",
+    "resolve_members",
+    "selector_text",
+    "unreadable",
+]
 
 
 @dataclass(frozen=True)
@@ -29,13 +39,9 @@ class Member:
 class HyperNode(Value):
     """A HyperNode as read from a manifest; a smaller tier means closer nodes.
 
-    Attributes
-    ----------
-    tier_name : str
-        tierName, which only 1.15 has; empty: none.
-    node_count : int, optional
-        status.nodeCount, as the controller last wrote it; None: absent. It counts the HyperNode's direct members
-        (`workbench.topology.members.node_count`) and is not used for scheduling.
+    `tier_name`: tierName, which only 1.15 has; empty: none. `node_count`: status.nodeCount, as the controller last
+    wrote it; None: absent. It counts the HyperNode's direct members (`node_count` of this module) and is not used for
+    scheduling.
     """
 
     metadata: Metadata
@@ -78,10 +84,7 @@ def make_hypernode(
 ) -> HyperNode:
     """Make a HyperNode whose members are given by exact name.
 
-    Parameters
-    ----------
-    nodes, children : sequence of str
-        Names of nodes and of HyperNodes; children become the first members, each in the order given.
+    `nodes`, `children`: names of nodes and of HyperNodes; children become the first members, each in the order given.
     """
     members = [Member("HyperNode", Selector(child)) for child in children]
     members += [Member("Node", Selector(node)) for node in nodes]
@@ -153,3 +156,52 @@ def _selector(selector: Mapping[str, Any], where: str, keep_patterns: bool) -> S
     if selector.get("labelMatch") is not None:
         labels = read_label_selector(get_map(selector, "labelMatch", where), child(where, "labelMatch"))
     return Selector(exact, pattern, labels)
+
+
+def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
+    """Resolve the members of one HyperNode to nodes and child HyperNodes, each listed once.
+
+    Returns
+    -------
+    nodes : list of int
+        Positions in the index.
+    unknown : list of str
+        Exact names of nodes that the index lacks.
+    children : list of str
+        Names of the child HyperNodes (`HyperNode.children`).
+    """
+    names, position = hypernode.node_names, index.position
+    nodes = dict.fromkeys(position[name] for name in names if name in position)
+    unknown = [name for name in names if name and name not in position]
+    for selector in hypernode.node_selectors:
+        if selector.pattern is not None:
+            nodes.update(dict.fromkeys(index.matching(selector.pattern)))
+        elif selector.labels:
+            nodes.update(dict.fromkeys(index.holding(selector.labels)))
+    return list(nodes), unknown, list(hypernode.children)
+
+
+def ignored_members(hypernode: HyperNode) -> list[int]:
+    """Indices of the members that select HyperNodes by pattern or label, which Volcano accepts and ignores."""
+    return [
+        i
+        for i, member in enumerate(hypernode.members)
+        if member.type == "HyperNode" and not member.selector.exact and member.selector != Selector()
+    ]
+
+
+def selector_text(selector: Selector) -> str:
+    """A selector that is no exact name in words: ``the pattern 's0.*'`` or ``a label selector``."""
+    return f"the pattern {selector.pattern!r}" if selector.pattern is not None else "a label selector"
+
+
+def node_count(hypernode: HyperNode, index: NameIndex) -> int:
+    """The number that Volcano's hypernode controller writes into status.nodeCount.
+
+    Source: docs/reference/volcano-topology.md, section 9. The members' own names, whatever their type and whether they
+    exist: a HyperNode of HyperNodes counts its children, not the nodes under them.
+    """
+    names: set[str] = set()
+    for member in hypernode.members:
+        names.update(resolve_selector(member.selector, index))
+    return len(names)

@@ -24,14 +24,8 @@ DEFAULT_MAX_RETRY = 3
 class Task:
     """One entry of a Volcano Job's spec.tasks: a number of equal pods.
 
-    Attributes
-    ----------
-    min_available : int, optional
-        minAvailable of the task as written; None: absent.
-    policies : tuple of LifecyclePolicy
-        Policies of the task; they take precedence over the Job's.
-    max_retry : int
-        Container restarts after which the task has failed; below 0: never.
+    `min_available`: minAvailable of the task as written; None: absent. `policies`: policies of the task; they take
+    precedence over the Job's. `max_retry`: container restarts after which the task has failed; below 0: never.
     """
 
     name: str

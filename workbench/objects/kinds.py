@@ -17,7 +17,6 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.cluster_part import ClusterPart, extras_of_parts
-from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP, TOR_SHARE_CONFIG_MAP
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, DeviceInfo, read_device_info
@@ -31,8 +30,7 @@ from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
-from workbench.objects.top_owner import TopOwner
-from workbench.objects.top_owner_kinds import TOP_OWNERS
+from workbench.objects.top_owner import TOP_OWNERS, TopOwner
 
 if TYPE_CHECKING:
     from workbench.objects.event import Event
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from workbench.objects.tor_node import TorNodeConfig
     from workbench.objects.tor_share import TorShareConfig
 
-__all__ = ["MOST_OBJECTS", "ClusterObjects", "kind_label", "meant_kind"]
+__all__ = ["MOST_OBJECTS", "TOR_NODE_CONFIG_MAP", "TOR_SHARE_CONFIG_MAP", "ClusterObjects", "kind_label", "meant_kind"]
 
 #: Most objects of one kind in one input: several times the largest cluster; more are refused before they fill the
 #: memory.
@@ -109,14 +107,9 @@ class ClusterObjects:
     def add(self, data: Mapping[str, Any], place: str = "", *, accepted: bool = False) -> None:
         """Read one parsed manifest and add the object.
 
-        Parameters
-        ----------
-        data : mapping
-        place : str
-            File and document of the manifest, for the error about a second object of that name; empty: unknown.
-        accepted : bool
-            Whether `workbench.objects.admission.review` has accepted the object, so that nobody needs to look again for
-            what it would refuse.
+        `place`: file and document of the manifest, for the error about a second object of that name; empty: unknown.
+        `accepted`: whether `workbench.objects.admission.review` has accepted the object, so that nobody needs to look
+        again for what it would refuse.
 
         Raises
         ------
@@ -247,6 +240,11 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
         Deferred("workbench.objects.level_topology:read_cluster_network_topology"),
     ),
 }
+
+#: Ascend's switch table (`workbench.objects.tor_node`); the namespace, kube-system or volcano-system, is ignored.
+TOR_NODE_CONFIG_MAP = "basic-tor-node-cm"
+#: The states of its leaf switches (`workbench.objects.tor_share`); the namespace, volcano-system, is ignored.
+TOR_SHARE_CONFIG_MAP = "tor-share-cm"
 
 # ConfigMaps are told apart by their names only; those with a name for each node, by its beginning.
 _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {

@@ -44,14 +44,8 @@ class Level:
 class LevelTopology:
     """A custom resource that lists the levels of a cluster's network (Kueue, KAI or Koordinator).
 
-    Attributes
-    ----------
-    owner : str
-        ``kueue``, ``kai`` or ``koordinator``.
-    levels : tuple of Level
-        Widest first; the level of the node itself is left out.
-    down_to_hosts : bool
-        Whether the node itself is the lowest level.
+    `owner`: ``kueue``, ``kai`` or ``koordinator``. `levels`: widest first; the level of the node itself is left out.
+    `down_to_hosts`: whether the node itself is the lowest level.
     """
 
     metadata: Metadata

@@ -99,8 +99,6 @@ def as_subdomain(name: str, longest: int = LONGEST) -> str:
 def qualified_name_errors(name: str) -> list[str]:
     """Errors in a qualified name, ``[prefix/]name``, such as a label key; empty if the name is valid.
 
-    Notes
-    -----
     The texts are those of Kubernetes' ``IsQualifiedName``.
     """
     prefix, slash, part = name.rpartition("/")

@@ -66,12 +66,8 @@ class SubGroupPolicy:
 def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> PartitionPolicy | None:
     """Read the field partitionPolicy of a Volcano Job's task; None if absent.
 
-    Parameters
-    ----------
-    where : str
-        Path of the task, for error messages.
-    submitted : bool
-        As for `workbench.objects.topology_spec.read_constraint`.
+    `where`: path of the task, for error messages. `submitted`: as for
+    `workbench.objects.topology_spec.read_constraint`.
     """
     if data.get("partitionPolicy") is None:
         return None
@@ -90,14 +86,8 @@ def read_sub_group_policies(
 ) -> tuple[SubGroupPolicy, ...]:
     """Read the field subGroupPolicy of a PodGroup's spec, in order; empty if absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The PodGroup's spec.
-    where : str
-        Path of the spec, for error messages.
-    submitted : bool
-        As for `workbench.objects.topology_spec.read_constraint`.
+    `data`: the PodGroup's spec. `where`: path of the spec, for error messages. `submitted`: as for
+    `workbench.objects.topology_spec.read_constraint`.
     """
     return tuple(_sub_group_policy(item, path, submitted) for path, item in get_maps(data, "subGroupPolicy", where))
 

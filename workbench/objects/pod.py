@@ -155,14 +155,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
 def read_template(data: Mapping[str, Any], where: str, key: str = "template") -> PodTemplate:
     """Read the pod template in a field of a mapping; raises InputError for a field of the wrong type.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the template.
-    where : str
-        Path of `data`.
-    key : str
-        Name of the field.
+    `data`: the mapping that has the template. `where`: path of `data`. `key`: name of the field.
     """
     template = get_map(data, key, where)
     where = child(where, key)

@@ -118,12 +118,7 @@ def read_koordinator_pod_group(data: Mapping[str, Any]) -> PodGroup:
 def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
     """Read a field that maps names to whole numbers, such as minTaskMember; returns an empty dict if it is absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`: the mapping that has the field. `where`: path of `data`, for error messages.
     """
     counts = get_map(data, key, where)
     for name, value in counts.items():

@@ -40,8 +40,6 @@ def parse_quantity(text: str) -> Fraction:
 
     Raises InputError: the text is no quantity.
 
-    Notes
-    -----
     Source: Kubernetes apimachinery, ``resource.Quantity`` ("Quantity is a fixed-point representation of a number").
     """
     match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST else None
@@ -116,14 +114,7 @@ def _is_whole(text: str) -> bool:
 def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
     """Read a resource list (requests, limits, allocatable, capacity) in base units; empty where absent.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    key : str
-        Name of the field.
-    where : str
-        Path of `data`, for error messages.
+    `data`: the mapping that has the field. `key`: name of the field. `where`: path of `data`, for error messages.
     """
     amounts = data.get(key)
     if amounts is None:

@@ -37,14 +37,8 @@ _DEPLOYMENT_ENDS = ("Complete", "Failed", "ValidationFailed")
 class WorkerGroup:
     """One entry of workerGroupSpecs: a number of equal replicas, each of one or more pods.
 
-    Attributes
-    ----------
-    replicas : int
-        Replicas that KubeRay makes: those wanted, but at least minReplicas and at most maxReplicas.
-    min_replicas : int
-        Replicas that the autoscaler leaves in any case.
-    hosts : int
-        Pods of a replica (numOfHosts).
+    `replicas`: replicas that KubeRay makes: those wanted, but at least minReplicas and at most maxReplicas.
+    `min_replicas`: replicas that the autoscaler leaves in any case. `hosts`: pods of a replica (numOfHosts).
     """
 
     name: str

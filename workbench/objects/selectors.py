@@ -248,10 +248,8 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
 
     Returns names in the order of the index.
 
-    Notes
-    -----
-    Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission
-    refuses), the exact name is used, else the pattern.
+    Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (which admission refuses), the
+    exact name is used, else the pattern.
     """
     if selector.exact is not None:
         return [selector.exact] if selector.exact else []

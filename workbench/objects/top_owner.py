@@ -1,15 +1,16 @@
 """`TopOwner`: an object whose controllers make the pods of gangs, such as a JobSet, and readers that its kinds share.
 
-It stands at the top of a chain of owners: a JobSet owns Jobs, which own pods.
+It stands at the top of a chain of owners: a JobSet owns Jobs, which own pods. `TOP_OWNERS` is the table of readers.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.model.deferred import Deferred
 from workbench.model.notice import Notice
 from workbench.objects.fields import MOST_PODS, child, get_count, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata, read_status_conditions
@@ -18,6 +19,7 @@ from workbench.objects.pod import PodTemplate, read_template
 __all__ = [
     "KUBEFLOW_KINDS",
     "KUEUE_QUEUE_LABEL",
+    "TOP_OWNERS",
     "OwnedPods",
     "TopOwner",
     "check_total",
@@ -25,6 +27,8 @@ __all__ = [
     "has_condition",
     "owner_metadata",
     "read_role_template",
+    "top_kind",
+    "top_owner_reader",
 ]
 
 #: Kinds of Kubeflow with the field that holds their replicas.
@@ -69,7 +73,7 @@ class OwnedPods:
 class TopOwner(ABC):
     """Base class of the kinds whose controllers make the pods of gangs: a frozen dataclass for each kind.
 
-    A kind is read once it has a row in `workbench.objects.top_owner_kinds`, and becomes gangs by its row in
+    A kind is read once it has a row in `workbench.objects.top_owner`, and becomes gangs by its row in
     `workbench.jobs.owned.rules`.
 
     Attributes
@@ -142,14 +146,7 @@ def read_role_template(data: Mapping[str, Any], where: str, notes: list[Notice],
 
     Raises InputError: a field of the wrong type.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the template.
-    where : str
-        Path of `data`.
-    key : str
-        Name of the field.
+    `data`: the mapping that has the template. `where`: path of `data`. `key`: name of the field.
     """
     written = get_map(data, key, where)
     if not get_map(written, "spec", child(where, key)).get("containers"):
@@ -165,12 +162,7 @@ def get_pods(data: Mapping[str, Any], key: str, where: str, default: int, least:
 
     `key`, `where`: as in `read_role_template`.
 
-    Parameters
-    ----------
-    data : mapping
-        The mapping that has the field.
-    default : int
-        Value where absent.
+    `data`: the mapping that has the field. `default`: value where absent.
     """
     number = get_count(data, key, where, default)
     if number < least:
@@ -187,3 +179,27 @@ def check_total(pods: int, where: str) -> None:
 def has_condition(data: Mapping[str, Any], types: Collection[str]) -> bool:
     """Whether a condition of one of these types holds in the status of a parsed manifest."""
     return any(one.type in types and one.status == "True" for one in read_status_conditions(data))
+
+
+_Read = Callable[[Mapping[str, Any]], TopOwner]
+
+TOP_OWNERS: Mapping[tuple[str, str], _Read] = {
+    ("batch", "Job"): Deferred("workbench.objects.batch_job:read_batch_job"),
+    ("jobset.x-k8s.io", "JobSet"): Deferred("workbench.objects.job_set:read_job_set"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): Deferred(
+        "workbench.objects.leader_worker_set:read_leader_worker_set"
+    ),
+    ("ray.io", "RayCluster"): Deferred("workbench.objects.ray_cluster:read_ray_cluster"),
+    ("ray.io", "RayJob"): Deferred("workbench.objects.ray_cluster:read_ray_job"),
+    **{("kubeflow.org", kind): Deferred("workbench.objects.kubeflow_job:read_kubeflow_job") for kind in KUBEFLOW_KINDS},
+}
+
+
+def top_kind(group: str, kind: str) -> str:
+    """Kind of an object by its API group, where ``Job`` is Volcano's and ``BatchJob`` the Job of Kubernetes."""
+    return "BatchJob" if (group, kind) == ("batch", "Job") else kind
+
+
+def top_owner_reader(data: Mapping[str, Any]) -> _Read | None:
+    """The function that reads a parsed manifest as a top owner; None if it is an object of another kind."""
+    return TOP_OWNERS.get((str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))))

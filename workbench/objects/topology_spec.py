@@ -88,14 +88,8 @@ def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
 def constraint_annotations_without_effect(data: Mapping[str, Any], where: str, instead: str) -> list[Notice]:
     """A notice if an object has topology annotations that have no effect on its kind; else an empty list.
 
-    Parameters
-    ----------
-    data : mapping
-        The object or pod template that has the metadata.
-    where : str
-        Path of `data`; empty for an object.
-    instead : str
-        Name of the field to use instead, for the message.
+    `data`: the object or pod template that has the metadata. `where`: path of `data`; empty for an object. `instead`:
+    name of the field to use instead, for the message.
     """
     path = child(where, "metadata")
     annotations = get_map(get_map(data, "metadata", where), "annotations", path)

@@ -42,16 +42,8 @@ class TorServer:
 class Tor:
     """One leaf switch (ToR) in Ascend's ConfigMap basic-tor-node-cm.
 
-    Attributes
-    ----------
-    address : str
-        Address of the switch (tor_ip); may be empty.
-    servers : tuple of TorServer
-        In the order of the file.
-    shared : int
-        Preset state: 0 idle, 1 shared, 2 exclusive.
-    unhealthy : int
-        Preset health: 0 healthy, 1 unhealthy.
+    `address`: address of the switch (tor_ip); may be empty. `servers`: in the order of the file. `shared`: preset
+    state: 0 idle, 1 shared, 2 exclusive. `unhealthy`: preset health: 0 healthy, 1 unhealthy.
     """
 
     tor_id: int
@@ -117,16 +109,8 @@ def parse_tor_node(
     one; two switches with one tor_id or tor_ip; a tor_count that is too small for a switch's servers or their
     positions.
 
-    Parameters
-    ----------
-    payload : str or mapping
-        The JSON text, or the parsed value.
-    source : str, optional
-        File, for error messages.
-    where : str
-        Key of the ConfigMap that contains the payload.
-    level : str
-        Value of tor_level, another key of the ConfigMap.
+    `payload`: the JSON text, or the parsed value. `source`: file, for error messages. `where`: key of the ConfigMap
+    that contains the payload. `level`: value of tor_level, another key of the ConfigMap.
     """
     try:
         return _table(_parsed(payload, where), where, level)

@@ -71,21 +71,9 @@ class _Slots(NodePolicy):
     def pick(self, role: int, rest: _Rest, count: int, request: Request, state: Any) -> Ints:
         """Choose nodes for the pods of one role.
 
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
-        rest : _Rest
-            Idle resources that the roles before left.
-        count : int
-            Pods to place.
-        state : Any
-            What `start` returned for this gang.
-
-        Returns
-        -------
-        ndarray of shape (m,), int32
-            Node of each pod; m < count if there is not enough room.
+        `role`: index of the role in the gang. `rest`: idle resources that the roles before left. `count`: pods to
+        place. `state`: what `start` returned for this gang. Returns ndarray of shape (m,), int32: node of each pod; m <
+        count if there is not enough room.
         """
         raise NotImplementedError
 

@@ -24,6 +24,8 @@ __all__ = ["ALIASES", "BUILT_IN", "Entry"]
 class Entry:
     """A policy as it stands in the registry: its name, how it is made, and its parameters.
 
+    A `Deferred` names a class or function of a module that is imported when the policy is made or described.
+
     Attributes
     ----------
     name : str
@@ -40,10 +42,6 @@ class Entry:
         Document or program whose behaviour it is.
     compose : type of Composed, or Deferred
         Policy that is made of the node policy and a GPU policy; a scheduler with sessions of its own has its own class.
-
-    Notes
-    -----
-    A `Deferred` names a class or function of a module that is imported when the policy is made or described.
     """
 
     name: str

@@ -133,12 +133,7 @@ class Composed(Policy):
 
         Resources that no node offers are the first reason; no HyperNode is then near to holding the gang.
 
-        Parameters
-        ----------
-        gang : Gang
-            The gang as the user gave it.
-        request : Request
-            The gang as the node policy sees it.
+        `gang`: the gang as the user gave it. `request`: the gang as the node policy sees it.
         """
         warnings = (*self.notes_of(gang), *self.warnings, *answer.warnings, *self._notices(gang))
         first, later = not_offered(request), answer.later

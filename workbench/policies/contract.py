@@ -137,12 +137,8 @@ class Policy(Parametrised, ABC):
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place one gang on the free resources of a ledger.
 
-        Parameters
-        ----------
-        ledger : Ledger
-            State of the nodes; holds the placement afterwards, and is unchanged if the answer is a refusal.
-        recorder : Recorder, optional
-            Receives every candidate that was considered; it must not change the answer.
+        `ledger`: state of the nodes; holds the placement afterwards, and is unchanged if the answer is a refusal.
+        `recorder`: receives every candidate that was considered; it must not change the answer.
         """
 
     def schedule(
@@ -150,16 +146,9 @@ class Policy(Parametrised, ABC):
     ) -> list[Decision]:
         """Decide on all gangs of one session, in `session_order`, on one ledger.
 
-        Parameters
-        ----------
-        recorders : mapping of int to Recorder
-            Recorder of a gang, by its position in `gangs`, which receives every candidate; it must not change the
-            answers.
-
-        Returns
-        -------
-        list of Decision
-            Decisions in the order of `gangs`; `Decision.turn` gives the order in which they were made.
+        `recorders`: recorder of a gang, by its position in `gangs`, which receives every candidate; it must not change
+        the answers. Returns list of Decision: decisions in the order of `gangs`; `Decision.turn` gives the order in
+        which they were made.
         """
         ledger = snapshot.ledger()
         decisions: dict[int, Decision] = {}

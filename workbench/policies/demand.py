@@ -133,18 +133,8 @@ class Demand:
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
         """Number of pods of a role that fit on each node of the snapshot.
 
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
-        idle : ndarray of shape (n, r), int64
-            Idle amounts of the nodes.
-        cap : int
-            Larger counts are given as `cap`.
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
+        `role`: index of the role in the gang. `idle`: ndarray of shape (n, r), int64; idle amounts of the nodes. `cap`:
+        larger counts are given as `cap`. Returns ndarray of shape (n,), int64.
         """
         return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
 
@@ -155,6 +145,8 @@ class Demand:
 
         `role`, `cap`: as in `capacity`.
 
+        Returns ndarray of shape (m,), int64.
+
         Parameters
         ----------
         nodes : ndarray of shape (m,), int32
@@ -163,10 +155,6 @@ class Demand:
             Idle resources of all nodes of the snapshot.
         tolerations : tuple of Toleration
             Those that the pods get beside their own before they are bound.
-
-        Returns
-        -------
-        ndarray of shape (m,), int64
         """
         feasible, _ = self._mask(role, tolerations)
         return pods_per_node(idle[nodes], self.rows[role], feasible=feasible[nodes], cap=cap)
@@ -188,16 +176,9 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
 
     `role`, `idle`: as in `Demand.capacity_of`.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes to explain.
-
-    Returns
-    -------
-    list of Cause
-        In the order of the conditions, each with at least one node. Nodes that would take the pod are not counted, so
-        that the list is empty if all would.
+    `nodes`: ndarray of shape (m,), int32; indices of the nodes to explain. Returns list of Cause: in the order of the
+    conditions, each with at least one node. Nodes that would take the pod are not counted, so that the list is empty if
+    all would.
     """
     snapshot = demand.ledger.snapshot
     condition = demand.gang.roles[role].filter
@@ -233,10 +214,8 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
 
     `role`, `idle`: as in `Demand.capacity_of`.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes to explain; each is counted in one notice, as `node_causes` counts.
+    `nodes`: ndarray of shape (m,), int32; indices of the nodes to explain; each is counted in one notice, as
+    `node_causes` counts.
     """
     return tuple(
         Notice(cause.code, f"{cause.n_nodes} {cause.text}", numbers={"count": cause.n_nodes})
@@ -249,10 +228,7 @@ def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
 
     `role`, `idle`: as in `Demand.capacity_of`.
 
-    Parameters
-    ----------
-    node : int
-        Index of the node.
+    `node`: index of the node.
     """
     causes = node_causes(demand, role, idle, np.array([node], dtype=np.int32))
     return "; ".join(cause.text for cause in causes)

@@ -32,18 +32,10 @@ DEPARTURES: Mapping[str, tuple[str, ...]] = {
 def departures_for(policy: str, gangs: Iterable[Gang]) -> str:
     """One sentence on the rules of Volcano's design documents that a policy breaks for some gangs; empty: none.
 
-    Parameters
-    ----------
-    policy : str
-        Name of the node policy; only `volcano-1.13` and `volcano-1.15` break any.
-    gangs : iterable of Gang
-        Those of the session; only gangs with a topology constraint count.
-
-    Notes
-    -----
-    The rules: to score by the lowest common HyperNode (LCA) with the recorded one, for gangs with pods or a record;
-    to measure ``highestTierAllowed`` from that LCA, for hard gangs without pods; and tier 1 where a hard constraint
-    names no tier.
+    `policy`: name of the node policy; only `volcano-1.13` and `volcano-1.15` break any. `gangs`: those of the session;
+    only gangs with a topology constraint count. The rules: to score by the lowest common HyperNode (LCA) with the
+    recorded one, for gangs with pods or a record; to measure ``highestTierAllowed`` from that LCA, for hard gangs
+    without pods; and tier 1 where a hard constraint names no tier.
     """
     if policy not in DEPARTURES:
         return ""

@@ -27,6 +27,8 @@ def held_pods(
 ) -> Longs:
     """Number of the pods that a gang needs to start which each of some HyperNodes can hold by itself.
 
+    Returns ndarray of shape (k,), int64: at most the number of pods needed (`Progress.missing`, at least 1).
+
     Parameters
     ----------
     request : Request
@@ -37,11 +39,6 @@ def held_pods(
         Counts of the gang's pods before one is placed; None: those of the request.
     usable : ndarray of shape (n,), bool, optional
         Nodes that the policy uses; None: all.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        At most the number of pods needed (`Progress.missing`, at least 1).
 
     Notes
     -----
@@ -69,6 +66,9 @@ def nearest_misses(
 ) -> tuple[NearestMiss, ...]:
     """HyperNode with room for most of the pods that a gang needs, for each tier that the gang may use, closest first.
 
+    Returns one for each tier with a HyperNode that is allowed; ties: the smallest name. One that has room for all pods
+    needed says that room there is not what the gang lacks.
+
     Parameters
     ----------
     request : Request
@@ -77,12 +77,6 @@ def nearest_misses(
         Whether the gang may use each HyperNode, the virtual top last; None: it may use all.
     start, usable
         As in `held_pods`.
-
-    Returns
-    -------
-    tuple of NearestMiss
-        One for each tier with a HyperNode that is allowed; ties: the smallest name. One that has room for all pods
-        needed says that room there is not what the gang lacks.
     """
     topology = request.snapshot.topology
     tier_of = np.append(topology.tier, topology.top_tier)
@@ -104,13 +98,9 @@ def nearest_misses(
 def cluster_short(request: Request, reached: Progress) -> Notice:
     """Notice that the whole cluster has room for too few of the pods that a gang needs, with their number.
 
-    Parameters
-    ----------
-    request : Request
-        The gang, and the nodes before one of its pods is placed.
-    reached : Progress
-        Counts of the gang's pods where the policy stopped; they are told if there is room for all pods needed, which
-        the policy does not find because it chooses other nodes.
+    `request`: the gang, and the nodes before one of its pods is placed. `reached`: counts of the gang's pods where the
+    policy stopped; they are told if there is room for all pods needed, which the policy does not find because it
+    chooses other nodes.
     """
     needs, held = max(request.start.missing, 1), int(held_pods(request, [-1])[0])
     return gang_incomplete(held if held < needs else needs - max(reached.missing, 1), needs)

@@ -45,14 +45,8 @@ class NodePolicy(Parametrised, ABC):
 
         A policy overrides this if its configuration changes how the gang is read.
 
-        Parameters
-        ----------
-        ledger : Ledger
-            State of the nodes; not to be changed.
-        gpus : GpuQuestions
-            Asks the GPU policy about nodes.
-        recorder : Recorder or None
-            Receives every candidate that is considered.
+        `ledger`: state of the nodes; not to be changed. `gpus`: asks the GPU policy about nodes. `recorder`: receives
+        every candidate that is considered.
         """
         demand = Demand(gang, ledger, gpus, self.traits.best_effort_last)
         return Request(gang, ledger, demand, gpus, recorder)
@@ -71,6 +65,9 @@ class NodePolicy(Parametrised, ABC):
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
         """Choose nodes for best-effort pods (pods that request no resource): the first nodes by name that accept them.
 
+        Returns ndarray of shape (k,), int32: nodes of the first k pods; k < m if the nodes have no room (pod slots) for
+        all.
+
         Parameters
         ----------
         request : Request
@@ -79,11 +76,6 @@ class NodePolicy(Parametrised, ABC):
             Index of the role in the gang.
         pods : ndarray of shape (m,), int64
             Positions in the gang of pods of that role; either all of them have a topology constraint or none has.
-
-        Returns
-        -------
-        ndarray of shape (k,), int32
-            Nodes of the first k pods; k < m if the nodes have no room (pod slots) for all.
         """
         by_name = np.argsort(request.ledger.topology.node_rank)
         room = request.demand.capacity(role, request.demand.idle, len(pods))[by_name]
@@ -96,17 +88,9 @@ def place_best_effort(
 ) -> Assignment | Declined:
     """Give each best-effort pod a node that the policy chooses, after all other pods, as Volcano's backfill does.
 
-    Parameters
-    ----------
-    answer : Assignment
-        Nodes of the pods that request something; changed: the nodes of the best-effort pods are entered.
-    ledger : Ledger
-        A copy with the pods of `answer` placed; changed.
-
-    Returns
-    -------
-    Assignment or Declined
-        Declined if the gang then has fewer pods with a node than its minAvailable.
+    `answer`: nodes of the pods that request something; changed: the nodes of the best-effort pods are entered.
+    `ledger`: a copy with the pods of `answer` placed; changed. Returns Assignment or Declined: declined if the gang
+    then has fewer pods with a node than its minAvailable.
     """
     demand, gang = request.demand, request.gang
     n_pods = sum(gang.roles[i].count for i in demand.best_effort)

@@ -148,11 +148,7 @@ def parameter(
 def weight_parameter(default: Any, meaning: str, *, source: str = "") -> Any:
     """A policy parameter that weighs a part of a score: a number from 0 to the largest weight of the kernels.
 
-    `meaning`, `source`: as in `parameter`.
-
-    Parameters
-    ----------
-    default : Any
+    `default`, `meaning`, `source`: as in `parameter`.
     """
     return parameter(default, meaning, low=0, high=MAX_WEIGHT, source=source)
 
@@ -182,14 +178,8 @@ def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]
     Raises UnknownNameError: a name that the policy does not know; close ones are offered. Raises InputError: wrong type
     or out of range.
 
-    Parameters
-    ----------
-    owner : str
-        The policy's name, for errors.
-    parameters : type
-        Dataclass whose fields are made by `parameter`.
-    given : mapping of str to object
-        Values by name; others keep their default.
+    `owner`: the policy's name, for errors. `parameters`: dataclass whose fields are made by `parameter`. `given`:
+    values by name; others keep their default.
     """
     return parameters(**_read_values(owner, parameters, given))
 

@@ -46,10 +46,7 @@ class Progress:
     def of(cls, gang: Gang, snapshot: ClusterFacts, *, apart: bool = True) -> Progress:
         """Counts of a gang's pods before anything is placed, with the pods that run in the snapshot.
 
-        Parameters
-        ----------
-        apart : bool
-            Whether pods without a request are placed apart from the others, and so count from the beginning.
+        `apart`: whether pods without a request are placed apart from the others, and so count from the beginning.
         """
         present = [0] * len(gang.roles)
         n_running = gang.ready

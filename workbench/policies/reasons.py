@@ -87,14 +87,8 @@ def gang_text(
 
     `idle`, `nodes`: as in `fit_reason`.
 
-    Parameters
-    ----------
-    missing : int
-        Pods that the gang lacks.
-    role : int
-        Index of the role whose fit error is quoted.
-    hypernode : str
-        The HyperNode that Volcano 1.15 names in the text; empty for the virtual top.
+    `missing`: pods that the gang lacks. `role`: index of the role whose fit error is quoted. `hypernode`: the HyperNode
+    that Volcano 1.15 names in the text; empty for the virtual top.
     """
     total = request.progress().total
     fit = fit_reason(request, role, idle, nodes)
@@ -123,11 +117,7 @@ def gang_incomplete(placed: int, missing: int) -> Notice:
 def holds_text(held: int, needs: int, unit: str = "pod") -> str:
     """What a HyperNode holds of a gang: ``holds 2 of 3 pods``, and where it is more than needed, how many are.
 
-    Parameters
-    ----------
-    held, needs : int
-    unit : str
-        What is counted.
+    `held`, `needs`: pods that it holds and pods that the gang needs. `unit`: what is counted.
     """
     if held > needs:
         return f"holds {counted(held, unit)}, {needs} needed"
@@ -137,12 +127,7 @@ def holds_text(held: int, needs: int, unit: str = "pod") -> str:
 def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
     """Notice about a node where each pod of the gang would find GPUs, but not all its pods together.
 
-    Parameters
-    ----------
-    policy : str
-        Name of the GPU policy.
-    node : int
-        Index of the node.
+    `policy`: name of the GPU policy. `node`: index of the node.
     """
     name = request.snapshot.topology.node_names[node]
     return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")

@@ -86,14 +86,8 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
     like any policy's). It answers with one entry per pod (a node's name or index, None for a pod left out), or refuses
     with None, a text, or a `Refusal`. GPUs are chosen by the GPU policy it is combined with.
 
-    Parameters
-    ----------
-    name : str
-        The name that users type.
-    reads_topology : bool
-        Refuse a gang, without calling the function, if the HyperNodes form no tree.
-    meaning : str
-        One line for the list of policies; the first line of the docstring by default.
+    `name`: the name that users type. `reads_topology`: refuse a gang, without calling the function, if the HyperNodes
+    form no tree. `meaning`: one line for the list of policies; the first line of the docstring by default.
 
     Examples
     --------
@@ -125,10 +119,7 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
 def watch(told: Callable[[str], None]) -> Callable[[], None]:
     """Call ``told`` with the name of every policy that is registered from now on (by a notebook cell).
 
-    Returns
-    -------
-    callable
-        Function that ends the calls of ``told``; calling it again does nothing.
+    Returns callable: function that ends the calls of ``told``; calling it again does nothing.
     """
     _watching.append(told)
 

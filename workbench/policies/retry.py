@@ -21,12 +21,9 @@ class RetryRule(Value):
 
     Raises InputError: a time is negative or not finite, or the longest back-off is shorter than the first.
 
-    Attributes
-    ----------
-    cycle_s : float
-        Seconds from one scheduling cycle to the next, the first at 0; jobs are tried in cycles only. 0: no cycles.
-    first_back_off_s, longest_back_off_s : float
-        Seconds of back-off after the first refusal; every further one doubles them, up to the longest. 0: none.
+    `cycle_s`: seconds from one scheduling cycle to the next, the first at 0; jobs are tried in cycles only. 0: no
+    cycles. `first_back_off_s`, `longest_back_off_s`: seconds of back-off after the first refusal; every further one
+    doubles them, up to the longest. 0: none.
     """
 
     cycle_s: float = 0.0

@@ -74,10 +74,7 @@ class Stream(Working):
     def place(self, gang: Gang) -> Placement | Refusal:
         """Place one gang on the resources that earlier gangs left free.
 
-        Returns
-        -------
-        Placement or Refusal
-            A placement holds its resources until it is given back.
+        A placement holds its resources until it is given back.
         """
         result, taken = self._decided(gang)
         if isinstance(result, Placement):

@@ -9,8 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from workbench.evaluate.audit import NOT_TRIED, Audit, by_loss, loss_sentence
-from workbench.model.counted import counted, quoted
-from workbench.model.name_list import name_list
+from workbench.model.counted import counted, name_list, quoted
 from workbench.model.topology import place_name
 from workbench.report.cluster_tables import short_name
 from workbench.report.gang_view import constraint_text

@@ -12,8 +12,7 @@ from rich.table import Table
 from workbench.control.event_log import LogLine
 from workbench.control.kinds import Ref
 from workbench.control.views import JobRow, PodRow
-from workbench.model.counted import counted
-from workbench.model.name_list import name_list
+from workbench.model.counted import counted, name_list
 from workbench.model.number_text import instant_text
 from workbench.report.layout import SOFT_BREAK
 from workbench.report.tables import listed, new_table, text_row

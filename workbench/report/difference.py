@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.report.html import render

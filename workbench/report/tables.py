@@ -17,9 +17,8 @@ from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
 from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
 from workbench.evaluate.switch_sharing import SwitchChange
-from workbench.model.counted import counted, quoted
+from workbench.model.counted import counted, name_list, quoted
 from workbench.model.explanation import Explanation
-from workbench.model.name_list import name_list
 from workbench.model.number_text import number_text
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.topology import place_name

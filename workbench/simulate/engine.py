@@ -15,13 +15,12 @@ from workbench.cancel import Progress, ProgressOption, check, reported
 from workbench.errors import InputError, named_arguments
 from workbench.evaluate.contention import Network
 from workbench.evaluate.provenance import record_provenance
-from workbench.model.asked import snapshot_of
 from workbench.model.clock import EventQueue, VirtualClock
 from workbench.model.counted import counted
 from workbench.model.job_log import JobLog
 from workbench.model.no_collection import no_collection
 from workbench.model.number_text import duration_text, instant_text
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Working
 from workbench.policies import as_policy

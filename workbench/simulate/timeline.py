@@ -12,13 +12,12 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.asked import snapshot_of
 from workbench.model.counted import counted
 from workbench.model.extras import FormerPod
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement
 from workbench.model.running_pod import RunningPod
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable

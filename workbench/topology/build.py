@@ -1,26 +1,25 @@
 """Build a `Topology` from a complete set of HyperNode objects, as Volcano builds its tree.
 
 `resolve_tree` works on names alone: what each HyperNode contains, which HyperNode is its parent, and which problems
-keep the HyperNodes from being a tree. `build_topology` numbers the result. Nothing depends on the order of the objects.
+keep the HyperNodes from being a tree. `build_topology` numbers the result, and `Nesting` tells which HyperNode is
+inside another. Nothing depends on the order of the objects.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from workbench.model.arrays import Ints, distinct
-from workbench.model.name_list import some
+from workbench.model.counted import some
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, resolve_members
 from workbench.objects.selectors import NameIndex
-from workbench.topology.members import resolve_members
-from workbench.topology.nesting import Nesting
 
-__all__ = ["ResolvedTree", "build_topology", "cut_cycles", "resolve_tree"]
-
+__all__ = ["Nesting", "ResolvedTree", "build_topology", "cut_cycles", "resolve_tree"]
 
 # A tree with one of these problems is never ready in Volcano (docs/reference/volcano-topology.md, section 2.2); the
 # other problems only mislead.
@@ -69,6 +68,10 @@ def resolve_tree(
 ) -> ResolvedTree:
     """Find the nodes, parents and problems of a set of HyperNodes.
 
+    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Upstream depends on the order of events; here, of
+    two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
+    of the highest tier, then of the larger name. A link that was cut adds no nodes.
+
     Parameters
     ----------
     hypernodes : iterable of HyperNode
@@ -79,12 +82,6 @@ def resolve_tree(
         Labels of each node; needed for label selectors only.
     index : NameIndex, optional
         An existing index of these names and labels, which remembers the matches of patterns; None: one is built.
-
-    Notes
-    -----
-    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Upstream depends on the order of events; here, of
-    two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
-    of the highest tier, then of the larger name. A link that was cut adds no nodes.
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels) if index is None else index
@@ -135,16 +132,13 @@ def build_topology(
 ) -> Topology:
     """Build the `Topology` of a cluster from its HyperNodes and nodes.
 
+    Returns Topology: its nodes have an order of their own; names that are not nodes of the cluster are dropped from the
+    sets. Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
+
     Parameters
     ----------
     hypernodes, node_names, node_labels
         As for `resolve_tree`.
-
-    Returns
-    -------
-    Topology
-        Its nodes have an order of their own; names that are not nodes of the cluster are dropped from the sets.
-        Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)
@@ -248,3 +242,58 @@ def _overlaps(own: Mapping[str, list[int]], nesting: Nesting, names: Sequence[st
         )
         for (a, b), nodes in shared.items()
     ]
+
+
+class Nesting:
+    """The containment of HyperNodes in a forest, stored so that the names inside a name have consecutive numbers.
+
+    `children_first`: every name before its parent (`workbench.topology.build.cut_cycles`). `parent`: without cycles; a
+    name without a parent is a root.
+    """
+
+    def __init__(self, children_first: Sequence[str], parent: Mapping[str, str]) -> None:
+        size = dict.fromkeys(children_first, 1)
+        for name in children_first:
+            if name in parent:
+                size[parent[name]] += size[name]
+        free: dict[str, int] = {}
+        roots = 0
+        #: Number of each name, below the numbers of all names inside it; and the first number after those.
+        self.first: dict[str, int] = {}
+        self.end: dict[str, int] = {}
+        #: Number of names that contain each name.
+        self.depth: dict[str, int] = {}
+        for name in reversed(children_first):
+            if name in parent:
+                number = free[parent[name]]
+                free[parent[name]] = number + size[name]
+                self.depth[name] = self.depth[parent[name]] + 1
+            else:
+                number, roots = roots, roots + size[name]
+                self.depth[name] = 0
+            self.first[name], self.end[name] = number, number + size[name]
+            free[name] = number + 1
+
+    def related(self, one: str, other: str) -> bool:
+        """Whether two HyperNodes are the same, or one is inside the other."""
+        a, b = self.first[one], self.first[other]
+        return a <= b < self.end[one] or b <= a < self.end[other]
+
+    def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
+        """For each of the given HyperNodes, those among them that are neither inside nor around it.
+
+        HyperNodes for which there are none are left out. The time grows with the size of the result, not with the
+        number of nested pairs.
+        """
+        ordered = sorted(set(names), key=self.first.__getitem__)
+        found: dict[str, set[str]] = {}
+        # Of the names that begin later, exactly those that begin after this name's end are strangers to it.
+        starts = [self.first[name] for name in ordered]
+        for i, name in enumerate(ordered):
+            later = bisect_left(starts, self.end[name], lo=i + 1)
+            if later < len(ordered):
+                rest = ordered[later:]
+                found.setdefault(name, set()).update(rest)
+                for other in rest:
+                    found.setdefault(other, set()).add(name)
+        return found

@@ -131,10 +131,8 @@ class TopologyDiff(Displayed):
 def diff_snapshots(before: ClusterSnapshot, after: ClusterSnapshot) -> TopologyDiff:
     """Compare the topologies of two clusters, and what their nodes offer.
 
-    Returns
-    -------
-    TopologyDiff
-        Resources are compared on nodes that report some in both: a fabric file without resources changes none.
+    Returns TopologyDiff: resources are compared on nodes that report some in both: a fabric file without resources
+    changes none.
     """
     found = diff_topologies(before.topology, after.topology)
     return replace(found, resources_changed=tuple(_resources_changed(before, after)))
@@ -171,10 +169,8 @@ def _amounts(snapshot: ClusterSnapshot, names: Sequence[str]) -> npt.NDArray[np.
 def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
     """Compare two topologies of one cluster.
 
-    Returns
-    -------
-    TopologyDiff
-        `same` exactly when nodes, HyperNodes (name, tier, tier name, parent, nodes) and problems are equal.
+    Returns TopologyDiff: `same` exactly when nodes, HyperNodes (name, tier, tier name, parent, nodes) and problems are
+    equal.
 
     Notes
     -----

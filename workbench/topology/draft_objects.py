@@ -10,7 +10,7 @@ from typing import TypedDict
 from workbench.errors import InputError
 from workbench.model.counted import counted
 from workbench.model.resources import is_gpu_resource
-from workbench.objects.hypernode import HyperNode, Member, read_hypernode
+from workbench.objects.hypernode import HyperNode, Member, read_hypernode, resolve_members
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -21,7 +21,6 @@ from workbench.topology.draft import ROOT, Change, Draft, Item, differences
 from workbench.topology.edit_checks import check_size
 from workbench.topology.generate import Fabric, NodeShape
 from workbench.topology.lint import Subject, apply_edits, edits_by_hypernode, lint
-from workbench.topology.members import resolve_members
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = [
@@ -35,6 +34,7 @@ __all__ = [
     "fix_finding",
     "hypernodes_after",
     "hypernodes_of",
+    "import_over",
     "nodes_of",
     "subject_of",
 ]
@@ -90,10 +90,8 @@ def hypernodes_of(draft: Draft) -> list[HyperNode]:
 def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, HyperNode | None]:
     """HyperNodes that committed changes of a drawing may have altered, by the names they had before the changes.
 
-    Returns
-    -------
-    dict of str to HyperNode or None
-        New HyperNodes under their own names; None for HyperNodes that were removed.
+    Returns dict of str to HyperNode or None: new HyperNodes under their own names; None for HyperNodes that were
+    removed.
     """
     touched: dict[int, str] = {}
     gone: dict[str, HyperNode | None] = {}
@@ -151,10 +149,8 @@ def _hypernode(draft: Draft, item: Item, all_nodes: Callable[[], NameIndex]) -> 
 def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
     """The Nodes of a drawing, in byte order of their names.
 
-    Parameters
-    ----------
-    only_reachable : bool
-        Cordon the nodes that a failed node, switch or link cuts off, so that a scheduler places no pod there.
+    `only_reachable`: cordon the nodes that a failed node, switch or link cuts off, so that a scheduler places no pod
+    there.
     """
     cut = cut_off(draft) if only_reachable else set()
     drawn = sorted((item for item in draft if item.kind == "node"), key=attrgetter("name"))
@@ -283,14 +279,7 @@ def subject_of(draft: Draft) -> Subject:
 def fix_finding(draft: Draft, rule: str, hypernode: str, field: str) -> list[Change]:
     """The changes that make the only possible correction of a finding.
 
-    Parameters
-    ----------
-    draft : Draft
-        Not changed.
-    rule : str
-        Id of the rule.
-    hypernode, field : str
-        Where the finding is, as in `Finding`.
+    `draft`: not changed. `rule`: id of the rule. `hypernode`, `field`: where the finding is, as in `Finding`.
 
     Raises
     ------
@@ -327,10 +316,7 @@ def fabric_line(fabric: Fabric) -> str:
 def add_fabric(draft: Draft, fabric: Fabric) -> list[Change]:
     """Draw a fabric beside what is drawn already, under its own names.
 
-    Parameters
-    ----------
-    draft : Draft
-        Not changed.
+    `draft`: not changed.
 
     Raises
     ------
@@ -352,3 +338,44 @@ def add_fabric(draft: Draft, fabric: Fabric) -> list[Change]:
         )
     ids = {ROOT: ROOT} | dict(zip((item.id for item in drawn), draft.new_ids(len(drawn)), strict=True))
     return [Change(None, replace(item, id=ids[item.id], parent=ids[item.parent])) for item in drawn]
+
+
+def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
+    """Make a drawing of imported objects, completed with an earlier drawing's data about nodes of equal names.
+
+    `draft`: the earlier drawing; not changed. `cluster`: the import. If it has no Node, the patterns, label selectors
+    and exact names of its HyperNodes select nodes of the earlier drawing, and nodes that are not selected are dropped.
+
+    In the result a node that the import describes with resources is as described. A node that the import only names
+    keeps its resources, taints, address and cordon. In both cases labels and annotations are merged, and those of the
+    import take precedence.
+    """
+    known = {node.name: node for node in nodes_of(draft)}
+    imported = cluster.nodes or _selected(known, cluster)
+    nodes = [_with_known(node, known[name]) if name in known else node for name, node in imported.items()]
+    return draft_of(cluster.hypernodes.values(), nodes)
+
+
+def _selected(known: Mapping[str, Node], cluster: ClusterObjects) -> dict[str, Node]:
+    """Nodes of the earlier drawing, `known`, that members of the imported HyperNodes select, by name."""
+    names = list(known)
+    index = NameIndex(names, [node.metadata.labels for node in known.values()])
+    members = [member for hypernode in cluster.hypernodes.values() for member in hypernode.members]
+    index.prepare(member.selector.pattern or "" for member in members if member.selector.exact is None)
+    found = {i for hypernode in cluster.hypernodes.values() for i in resolve_members(hypernode, index)[0]}
+    return {names[i]: known[names[i]] for i in sorted(found)}
+
+
+def _with_known(node: Node, known: Node) -> Node:
+    was, now = known.metadata, node.metadata
+    metadata = replace(now, labels={**was.labels, **now.labels}, annotations={**was.annotations, **now.annotations})
+    if node.allocatable:
+        return replace(node, metadata=metadata)
+    return replace(
+        known,
+        metadata=metadata,
+        taints=node.taints or known.taints,
+        unschedulable=node.unschedulable or known.unschedulable,
+        not_ready=node.not_ready or known.not_ready,
+        internal_ip=node.internal_ip or known.internal_ip,
+    )

@@ -53,11 +53,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {
 def free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
     """Names for `count` new items, made of a prefix and the next free numbers.
 
-    Parameters
-    ----------
-    kind : {"switch", "node"}
-    pad : bool
-        Give all numbers one width, and at least that of the last name with the prefix.
+    `kind`: {"switch", "node"}. `pad`: give all numbers one width, and at least that of the last name with the prefix.
     """
     last = draft.last_number(kind, prefix)
     # The last name tells how wide the numbers are that the drawing has already.
@@ -69,10 +65,7 @@ def free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count
 def next_names(last: int, prefix: str, count: int, pad: bool = True, least: int = 1) -> list[str]:
     """`count` names made of the prefix and the numbers after `last`, padded with zeros to at least `least` digits.
 
-    Parameters
-    ----------
-    pad : bool
-        Give all numbers one width.
+    `pad`: give all numbers one width.
     """
     first = last + 1
     width = max(least, len(str(first + count - 1)) if pad and count > 1 else 1)
@@ -82,10 +75,7 @@ def next_names(last: int, prefix: str, count: int, pad: bool = True, least: int 
 def new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
     """A new node with these GPUs and link, without name or parent.
 
-    Parameters
-    ----------
-    gpu_model : str
-        Becomes a label, with blanks replaced; empty: no label.
+    `gpu_model`: becomes a label, with blanks replaced; empty: no label.
     """
     labels = {GPU_MODEL: "-".join(gpu_model.split())} if gpu_model.strip() else {}
     return Item(ROOT, "node", "", gpus=gpus, link_gbit_s=float(link_gbit_s), labels=labels)
@@ -100,11 +90,7 @@ def check_parent(draft: Draft, parent: int) -> None:
 def check_count(name: str, value: Any, least: int) -> None:
     """Raise InputError unless a value is a whole number of items.
 
-    Parameters
-    ----------
-    name : str
-        The argument in the error.
-    least : int
+    `name`: the argument in the error. `least`: smallest number allowed.
     """
     if type(value) is not int or value < least:
         raise InputError("not a number of items", source=name, got=repr(value), expected=f"a whole number >= {least}")

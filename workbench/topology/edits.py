@@ -149,12 +149,7 @@ def add_nodes(
 def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
     """Changes that move items, with everything under them, under another switch.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Items to move.
-    parent : int
-        Id of the new parent; `ROOT`: the virtual top.
+    `ids`: items to move. `parent`: id of the new parent; `ROOT`: the virtual top.
     """
     check_parent(draft, parent)
     return [changed(item, parent=parent) for item in _topmost(draft, ids) if item.parent != parent]
@@ -165,10 +160,7 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 
     Its tier is one above the highest tier of the items.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Items that get the new parent.
+    `ids`: items that get the new parent.
     """
     items = _topmost(draft, ids)
     parents = {item.parent for item in items}
@@ -181,23 +173,14 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 
 
 def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
-    """The change, as a list of one, that gives an item another name.
-
-    Parameters
-    ----------
-    item_id : int
-    """
+    """The change, as a list of one, that gives the item of an id another name."""
     return [changed(draft[item_id], name=name)]
 
 
 def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
-    """Changes that rename items to a prefix with the next free numbers, in the order given.
+    """Changes that rename the items of these ids to a prefix with the next free numbers, in the order given.
 
-    Parameters
-    ----------
-    ids : sequence of int
-    prefix : str
-        Beginning of the names; numbers are padded as in `add_switches`.
+    `prefix`: beginning of the names; numbers are padded as in `add_switches`.
     """
     items = [draft[item_id] for item_id in dict.fromkeys(ids)]
     changes = []
@@ -210,13 +193,9 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
 
 
 def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> list[Change]:
-    """Changes that remove items with everything under them.
+    """Changes that remove the items of these ids with everything under them.
 
-    Parameters
-    ----------
-    ids : sequence of int
-    keep_children : bool
-        Move the items under a removed switch to its parent instead of removing them.
+    `keep_children`: move the items under a removed switch to its parent instead of removing them.
     """
     items = _topmost(draft, ids) if not keep_children else [draft[i] for i in dict.fromkeys(ids)]
     gone = {item.id for item in items}
@@ -232,16 +211,12 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
 
 
 def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> list[Change]:
-    """Changes that set fields of several items; fields that an item's kind does not have are ignored for that item.
+    """Changes that set fields of the items of these ids; a field that an item's kind does not have is ignored for it.
 
     Raises InputError: an unknown field, or a value that the field does not take.
 
-    Parameters
-    ----------
-    ids : sequence of int
-    fields : mapping
-        Values of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
-        ``link_failed``, ``labels`` (both).
+    `fields`: values of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
+    ``link_failed``, ``labels`` (both).
     """
     for name, value in fields.items():
         check_field(name, value)
@@ -257,14 +232,8 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
 def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = "") -> list[int]:
     """Ids of the items whose name matches a regular expression and that carry a label.
 
-    Parameters
-    ----------
-    pattern : str
-        RE2, anywhere in the name; empty: every name.
-    label : str
-        ``key`` or ``key=value``; empty: any labels.
-    kind : {"", "switch", "node"}
-        Kind of the items; empty: both.
+    `pattern`: RE2, anywhere in the name; empty: every name. `label`: ``key`` or ``key=value``; empty: any labels.
+    `kind`: {"", "switch", "node"}; kind of the items; empty: both.
     """
     search = compile_pattern(pattern).search
     key, has_value, value = label.partition("=")
@@ -303,12 +272,7 @@ def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
     A name that ends in a number keeps the text before the number. The objects that items were read from are not copied,
     because the copy is another HyperNode or node.
 
-    Parameters
-    ----------
-    items : sequence of Item
-        The sub-tree, parents first.
-    parent : int
-        Id of a switch; `ROOT`: the virtual top.
+    `items`: the sub-tree, parents first. `parent`: id of a switch; `ROOT`: the virtual top.
     """
     check_parent(draft, parent)
     check_size(draft, len(items))

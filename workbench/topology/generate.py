@@ -75,6 +75,8 @@ class Fabric:
     Raises InputError: a size or a count below 1, no tier, more than `MAX_NODES` nodes, a list that does not match the
     tiers, a matrix that does not match the node's GPUs.
 
+    Numbers in names are padded with zeros to equal width, so that byte order is the order of the cables.
+
     Parameters
     ----------
     sizes : sequence of int
@@ -90,10 +92,6 @@ class Fabric:
         ``tierName`` of each tier (Volcano 1.14 and later).
     matrix : BandwidthMatrix, optional
         GPU links of every node.
-
-    Notes
-    -----
-    Numbers in names are padded with zeros to equal width, so that byte order is the order of the cables.
     """
 
     # Fields are checked first. Then the same cluster in two ways: as values at once (`topology`, `snapshot`), and as

@@ -63,10 +63,8 @@ class History:
 
         Raises InputError: as `Draft.commit`; then neither the drawing nor the history has changed.
 
-        Parameters
-        ----------
-        beside : Beside, optional
-            What the operation has changed besides the drawing; it is recorded even without changes of the drawing.
+        `beside`: what the operation has changed besides the drawing; it is recorded even without changes of the
+        drawing.
         """
         made = tuple(change for change in changes if change.before != change.after)
         if made or beside is not None:

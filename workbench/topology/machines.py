@@ -248,13 +248,9 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
 
     Raises InputError: noise out of range.
 
-    Parameters
-    ----------
-    noise : float
-        Relative standard deviation, 0 <= noise <= 0.5; each direction of a pair is drawn on its own, so the result is
-        asymmetric. Values are cut at three deviations and rounded to 0.01 GB/s like the tools' printouts.
-    rng : numpy.random.Generator
-        Random generator; seed it for reproducible results.
+    `noise`: relative standard deviation, 0 <= noise <= 0.5; each direction of a pair is drawn on its own, so the result
+    is asymmetric. Values are cut at three deviations and rounded to 0.01 GB/s like the tools' printouts. `rng`: random
+    generator; seed it for reproducible results.
 
     Examples
     --------

@@ -14,14 +14,8 @@ __all__ = ["Parameter"]
 class Parameter:
     """One parameter of a preset of `workbench topology generate`.
 
-    Attributes
-    ----------
-    default : int, float, str or tuple of int
-        Its type is the type of the parameter.
-    low, high : float
-        Allowed range of numbers (of every number of a tuple), both ends included.
-    of_job : bool
-        It changes the jobs of the preset only, not the fabric.
+    `default`: its type is the type of the parameter. `low`, `high`: allowed range of numbers (of every number of a
+    tuple), both ends included. `of_job`: it changes the jobs of the preset only, not the fabric.
     """
 
     default: int | float | str | tuple[int, ...]

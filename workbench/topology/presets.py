@@ -122,13 +122,9 @@ def machines(
 ) -> Plan:
     """Nodes of one well-known machine under one HyperNode, each with a Koordinator Device that holds its GPU links.
 
-    Parameters
-    ----------
-    model : str
-        A name in `workbench.topology.machines.MACHINES`.
-    noise, degraded, factor, directions, seed :
-        See `workbench.topology.machines.with_noise` and `with_degraded_links`; drawn with `seed`, the degraded links
-        first, so that noise does not move them. The nodes are equal.
+    `model`: a name in `workbench.topology.machines.MACHINES`. `noise`, `degraded`, `factor`, `directions`, `seed`: see
+    `workbench.topology.machines.with_noise` and `with_degraded_links`; drawn with `seed`, the degraded links first, so
+    that noise does not move them. The nodes are equal.
     """
     rng = np.random.default_rng(seed)
     links = machine(model)
@@ -143,13 +139,9 @@ def machines(
 def use_case_1(pods: int = 3000, sizes: Sequence[int] = (25, 12, 10, 2)) -> Plan:
     """A training job of 8-GPU pods on zones of four tiers; nodes with 8 H100, 8 CX7 and one BlueField-3.
 
-    Parameters
-    ----------
-    pods : int
-        Number of pods; the use case's document has about 3,000, or 5,000.
-    sizes : sequence of int
-        25 nodes in a zone of tier 1, 300 in tier 2, 3,000 in tier 3, 6,000 in tier 4: a job of 3,000 pods fills a
-        zone of tier 3, one of 5,000 must cross to tier 4. `(10, 10, 10, 5)` gives the 5,000 nodes of the benchmark.
+    `pods`: number of pods; the use case's document has about 3,000, or 5,000. `sizes`: 25 nodes in a zone of tier 1,
+    300 in tier 2, 3,000 in tier 3, 6,000 in tier 4: a job of 3,000 pods fills a zone of tier 3, one of 5,000 must cross
+    to tier 4. `(10, 10, 10, 5)` gives the 5,000 nodes of the benchmark.
     """
     shape = NodeShape(
         cpu=192,
@@ -173,12 +165,8 @@ def use_case_1(pods: int = 3000, sizes: Sequence[int] = (25, 12, 10, 2)) -> Plan
 def use_case_2(pods: int = 3000, group_size: int = 8, sizes: Sequence[int] = (24, 16, 8)) -> Plan:
     """A job of 16-NPU pods whose tensor-parallel groups want one HCCS zone; tiers HCCS, RoCE, VPC.
 
-    Parameters
-    ----------
-    group_size : int
-        Pods per group, written as partitionPolicy (Volcano 1.14 and later); 0 leaves the groups out.
-    sizes : sequence of int
-        Three numbers: 24 nodes of 16 NPUs in an HCCS zone, 16 of these in a RoCE zone, 8 of these in the VPC.
+    `group_size`: pods per group, written as partitionPolicy (Volcano 1.14 and later); 0 leaves the groups out. `sizes`:
+    three numbers: 24 nodes of 16 NPUs in an HCCS zone, 16 of these in a RoCE zone, 8 of these in the VPC.
     """
     if len(sizes) != 3:
         raise InputError("this preset has three tiers", source="sizes", got=str(len(sizes)), expected="3 numbers")

@@ -22,14 +22,9 @@ __all__ = ["carry_over"]
 def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:
     """Complete a snapshot made from a drawing with the queues, running pods, GPUs and matrices from before.
 
-    Parameters
-    ----------
-    fresh : ClusterSnapshot
-        Snapshot made of the drawing: idle, without matrices.
-    before : ClusterSnapshot
-        Snapshot that was drawn. Running pods on a node that is no longer drawn are dropped. A node whose number of GPUs
-        was changed has all of them healthy, numbered from 0, without a matrix and without GPU shares of its running
-        pods.
+    `fresh`: snapshot made of the drawing: idle, without matrices. `before`: snapshot that was drawn. Running pods on a
+    node that is no longer drawn are dropped. A node whose number of GPUs was changed has all of them healthy, numbered
+    from 0, without a matrix and without GPU shares of its running pods.
     """
     was = {name: i for i, name in enumerate(before.topology.node_names)}
     now = {name: i for i, name in enumerate(fresh.topology.node_names)}

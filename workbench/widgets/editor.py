@@ -29,11 +29,17 @@ from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item, differences
-from workbench.topology.draft_objects import draft_of, fabric_line, hypernodes_after, hypernodes_of, nodes_of
+from workbench.topology.draft_objects import (
+    draft_of,
+    fabric_line,
+    hypernodes_after,
+    hypernodes_of,
+    import_over,
+    nodes_of,
+)
 from workbench.topology.history import Beside, History
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over
-from workbench.topology.reimport import import_over
 from workbench.widgets.begun_drawing import BegunDrawing, begin_drawing
 from workbench.widgets.drawn_edits import drawn_changes, hidden_edits
 from workbench.widgets.editor_answers import (

@@ -10,10 +10,9 @@ import ipywidgets
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.model.asked import snapshot_of
 from workbench.model.counted import counted
 from workbench.model.number_text import duration_text, span_text, time_unit
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import shown
 from workbench.report.gantt import draw_gantt

@@ -14,10 +14,9 @@ from tests.fabrics import snapshot
 from workbench.jobs.pods import gangs_of_lone_pods
 from workbench.jobs.roles import Priorities
 from workbench.kernels.gpu_sets import indices_of, mask_of
-from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
+from workbench.model.extras import GpuGroup, GpuPlan, KoordinatorWish, PlannedPod, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION, container_environment
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import gpu_words
 from workbench.objects.admission import refuse_gpu_group

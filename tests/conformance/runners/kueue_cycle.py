@@ -24,7 +24,7 @@ from workbench.objects.quantity import to_base_units
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate, Turn
-from workbench.policies.kueue.cycle.words import cut
+from workbench.policies.kueue.messages import cut
 
 Json = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.conformance.registry import NotUnderstood
 from workbench.model.labels import Requirement, Taint, Toleration
 from workbench.objects.quantity import to_base_units
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import (
     Assignment,
     DomainUsage,

@@ -15,15 +15,14 @@ from tests.conformance.runners.volcano_tree import hypernode_manifest, hypernode
 from workbench.errors import ClusterError, InputError
 from workbench.formats.discovery_conf import discovery_config_of
 from workbench.live.credentials import credentials_of_secret
+from workbench.live.fabric import UfmServer
 from workbench.live.http import Access
-from workbench.live.ufm import UfmServer
 from workbench.objects.discovery import config_map_name, read_topology_types
-from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.objects.hypernode import HyperNode, node_count, read_hypernode
 from workbench.objects.selectors import NameIndex
 from workbench.topology.discovery.label import discover_label
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult
-from workbench.topology.members import node_count
 
 _CODE = re.compile(r"<random5 #\d+>")
 

@@ -11,7 +11,6 @@ from tests.conformance.runners.volcano_jobs_additions import added_config_maps, 
 from tests.conformance.runners.volcano_jobs_asserts import assert_error, assert_holds, assert_same
 from workbench.errors import InputError
 from workbench.jobs.frameworks.contract import Action
-from workbench.jobs.frameworks.hcclrank import first_env_value
 from workbench.jobs.frameworks.registry import (
     JobOutcome,
     arguments_of,
@@ -22,6 +21,7 @@ from workbench.jobs.frameworks.registry import (
 )
 from workbench.jobs.frameworks.ssh import client_config, effective_port
 from workbench.jobs.frameworks.svc import hosts_config_map
+from workbench.jobs.frameworks.variables import first_env_value
 
 _FILES = tuple(
     f"plugin-{name}"

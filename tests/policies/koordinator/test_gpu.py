@@ -10,10 +10,9 @@ from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
 from tests.notices import codes, said
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.extras import GpuGroup, KoordinatorWish, extras_of
+from workbench.model.extras import GpuGroup, GpuPlan, KoordinatorWish, PlannedPod, extras_of
 from workbench.model.gang import Gang, Role
 from workbench.model.gpu_annotation import GPU_ANNOTATION
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy
 

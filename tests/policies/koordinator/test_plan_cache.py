@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 
 from tests.fabrics import snapshot
-from workbench.model.extras import GpuGroup
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.extras import GpuGroup, GpuPlan, PlannedPod
 from workbench.model.running_pod import RunningPod
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores, plan_action
 

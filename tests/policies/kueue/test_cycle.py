@@ -26,7 +26,7 @@ from workbench.policies.kueue.cycle.hopeless import Hopeless
 from workbench.policies.kueue.cycle.nomination import Nomination
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate, Turn
-from workbench.policies.kueue.cycle.words import quantity
+from workbench.policies.kueue.messages import quantity
 from workbench.policies.kueue.quota import quota_nodes
 from workbench.policies.kueue.values import KueueNode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import Flavor, KueueNode, PodSet, SliceLayer, TopologyRequest
 
 HOST = "kubernetes.io/hostname"

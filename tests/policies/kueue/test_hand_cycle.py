@@ -19,8 +19,8 @@ from workbench.model.labels import Requirement, Taint, Toleration
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate, Turn
-from workbench.policies.kueue.cycle.words import cut
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.messages import cut
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import KueueNode
 
 HOST = "kubernetes.io/hostname"

@@ -16,7 +16,7 @@ from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Fate, Turn
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import (
     Assignment,
     Flavor,

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.choice import choices
 from tests.profiles import max_examples
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import Flavor, KueueNode, PodSet, SliceLayer, TopologyRequest
 
 HOST = "kubernetes.io/hostname"

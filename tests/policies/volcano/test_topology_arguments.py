@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption
+from workbench.model.scheduler_config import PluginOption, Release
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 INVALID = {

@@ -10,11 +10,10 @@ from workbench.control.kinds import Ref
 from workbench.control.reconciler import Reconciler
 from workbench.control.store import Object, StoreChange, job_phase, phase_of
 from workbench.errors import InputError
-from workbench.model.name_list import name_list
-from workbench.objects.hypernode import HyperNode, Member, read_hypernode
+from workbench.model.counted import name_list
+from workbench.objects.hypernode import HyperNode, Member, node_count, read_hypernode, resolve_members
 from workbench.objects.job_status import read_job_status
 from workbench.objects.selectors import NameIndex, resolve_selector
-from workbench.topology.members import node_count, resolve_members
 
 __all__ = ["FinishedJobs", "HyperNodeStatus", "QueueStatus"]
 

@@ -15,12 +15,11 @@ import numpy.typing as npt
 from workbench.evaluate.audit.loss import MeetingPlace, meeting_place, node_indices, pairs_beyond
 from workbench.evaluate.whatif.advice import advise_session
 from workbench.evaluate.whatif.fix import FixReport
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
 from workbench.model.kueue_request import KueueRequest
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot

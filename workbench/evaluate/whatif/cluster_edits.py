@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.evaluate.whatif.edit import REPLICATED, Edit, EditedSession
 from workbench.evaluate.whatif.job_edits import taint_text
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.gang import Gang
 from workbench.model.labels import (
     CORDON_TAINT,
@@ -22,7 +22,6 @@ from workbench.model.labels import (
     NodeTaints,
     Taint,
 )
-from workbench.model.name_list import name_list
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import DomainSpec, Topology

@@ -18,11 +18,10 @@ from workbench.evaluate.whatif.sentences import ROOM_KINDS, Rest, cause_text, fi
 from workbench.evaluate.whatif.smallest import FixSearch, combinable, is_free
 from workbench.evaluate.whatif.trials import EditTrials
 from workbench.evaluate.whatif.victims import Victims
-from workbench.model.asked import session_of
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, NearestMiss, Refusal
-from workbench.model.scenario import Scenario, key_of_job
+from workbench.model.scenario import Scenario, key_of_job, session_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.value import Value
 from workbench.policies import Policy, as_policy

@@ -14,11 +14,10 @@ from workbench.evaluate.whatif.families import families_of_nodes, held_by, tight
 from workbench.evaluate.whatif.job_edits import ChangeSelector, RaisePriority, Tolerate, requirement_text, taint_text
 from workbench.evaluate.whatif.queue_edits import QueueAmounts, QueueWeight, Withdraw
 from workbench.evaluate.whatif.trials import EditOutcome
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.extras import KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.labels import Requirement, Taint
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss, Placement, Refusal
 from workbench.model.resources import amount_text

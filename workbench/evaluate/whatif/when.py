@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.model.counted import name_list
 from workbench.model.extras import REMAINING_SECONDS, RUN_SECONDS
 from workbench.model.gang import Gang
-from workbench.model.name_list import name_list
 from workbench.model.number_text import duration_text
 from workbench.model.placement import Placement
 from workbench.model.running_pod import RunningPod

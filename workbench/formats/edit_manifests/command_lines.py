@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.formats.edit_manifests.manifest_set import GROUPS
 from workbench.objects.names import is_subdomain
-from workbench.objects.top_owner_kinds import TOP_OWNERS
+from workbench.objects.top_owner import TOP_OWNERS
 
 __all__ = ["CommandLines", "as_json"]
 

@@ -14,7 +14,7 @@ from workbench.jobs.roles import Priorities
 from workbench.objects.fields import copied
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod_group import KOORDINATOR_GROUPS
-from workbench.objects.top_owner_kinds import TOP_OWNERS, top_kind
+from workbench.objects.top_owner import TOP_OWNERS, top_kind
 
 __all__ = ["GROUPS", "Manifest", "ManifestSet", "child_map"]
 

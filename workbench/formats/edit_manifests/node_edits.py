@@ -9,10 +9,10 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.edit_manifests.manifest_set import Manifest, ManifestSet, child_map
 from workbench.model.labels import CORDON_TAINT, HOSTNAME_LABEL, NOT_READY_TAINTS, PRESSURE_TAINTS
-from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
 from workbench.objects.fields import shown
 from workbench.objects.hypernode import read_hypernode
+from workbench.objects.kinds import TOR_NODE_CONFIG_MAP
 from workbench.objects.selectors import NameIndex, resolve_selector
 
 __all__ = ["add_nodes", "make_ready", "parse_taint", "remove_taint", "uncordon"]

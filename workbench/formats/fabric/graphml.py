@@ -14,8 +14,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.formats.xml_input import xml_root
-from workbench.model.asked import snapshot_of
-from workbench.model.scenario import Scenario
+from workbench.model.scenario import Scenario, snapshot_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 
 __all__ = ["Role", "host_role", "hosts_aside", "some"]
 

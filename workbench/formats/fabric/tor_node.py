@@ -15,9 +15,8 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SwitchTable
-from workbench.objects.config_map_names import TOR_NODE_CONFIG_MAP
 from workbench.objects.hypernode import make_hypernode
-from workbench.objects.kinds import ClusterObjects
+from workbench.objects.kinds import TOR_NODE_CONFIG_MAP, ClusterObjects
 from workbench.objects.node import Node
 from workbench.objects.tor_node import TorNodeTable, as_payload, parse_tor_node
 

@@ -19,7 +19,7 @@ from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SHARED, SwitchStates, SwitchTable
 from workbench.model.topology import Topology
-from workbench.objects.config_map_names import TOR_SHARE_CONFIG_MAP
+from workbench.objects.kinds import TOR_SHARE_CONFIG_MAP
 from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
 from workbench.objects.tor_share import KEY, TorShare, TorShareNode, share_payload
 

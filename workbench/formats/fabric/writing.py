@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.labels import NODE_NAME_FIELD
-from workbench.model.name_list import name_list
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology

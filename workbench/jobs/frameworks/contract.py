@@ -62,16 +62,8 @@ class Action:
 class PluginCall:
     """Arguments that every hook of a job plugin receives.
 
-    Attributes
-    ----------
-    job : mapping
-        The Job as stored.
-    arguments : Arguments
-        Parsed arguments of the plugin.
-    stored : mapping of (kind, name) to mapping
-        Objects in the Job's namespace.
-    ssh_keys : SshKeys
-        The pair for a Job whose arguments contain no keys.
+    `job`: the Job as stored. `arguments`: parsed arguments of the plugin. `stored`: mapping of (kind, name) to mapping;
+    objects in the Job's namespace. `ssh_keys`: the pair for a Job whose arguments contain no keys.
     """
 
     job: Object
@@ -151,15 +143,10 @@ def owner_reference(job: Object) -> dict[str, Any]:
 
 
 def object_of_job(job: Object, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
-    """The manifest of an object in the Job's namespace that the Job controls.
+    """The manifest of an object, of an API version and kind, in the Job's namespace; the Job controls the object.
 
-    Parameters
-    ----------
-    job : mapping
-        The Job; it becomes the owner.
-    api_version, kind, name : str
-    fields
-        Further fields of the object beside its metadata: ``spec``, ``data``.
+    `job`: the Job; it becomes the owner. `fields`: further fields of the object beside its metadata: ``spec``,
+    ``data``.
     """
     metadata = {"name": name, "namespace": namespace_of(job), "ownerReferences": [owner_reference(job)]}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
@@ -193,9 +180,6 @@ def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
 def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]:
     """The action that deletes an object; none if it does not exist.
 
-    Parameters
-    ----------
-    call : PluginCall
-        Input of the plugin's hook, which has the stored objects.
+    `call`: input of the plugin's hook, which has the stored objects.
     """
     return (Action("delete", kind, name),) if (kind, name) in call.stored else ()

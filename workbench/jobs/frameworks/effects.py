@@ -45,10 +45,7 @@ def plugin_notices(job: Object) -> list[Notice]:
 
     `job`: the manifest of a Volcano Job that admission accepts, as submitted or as stored.
 
-    Returns
-    -------
-    list of Notice
-        Task by task; one alone where a plugin refuses the Job.
+    Returns notices task by task; one alone where a plugin refuses the Job.
     """
     try:
         stored = as_stored(job)

@@ -76,10 +76,7 @@ def with_missing_env(container: Object, values: Mapping[str, str]) -> dict[str, 
 def with_port(container: Object, name: str, number: int) -> Object:
     """A copy of the container with one more port; the container itself if it already declares that number.
 
-    Parameters
-    ----------
-    container : mapping
-        The manifest to copy; it is not changed.
+    `container`: the manifest to copy; it is not changed.
     """
     if any(each.get("containerPort") == number for each in container.get("ports") or ()):
         return container
@@ -111,10 +108,7 @@ def with_init_container(pod: Object, container: Object) -> Object:
 def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
     """A copy of the pod with one annotation set.
 
-    Parameters
-    ----------
-    pod : mapping
-        The manifest to copy; it is not changed.
+    `pod`: the manifest to copy; it is not changed.
     """
     metadata = pod.get("metadata") or {}
     return {**pod, "metadata": {**metadata, "annotations": {**annotations_of(pod), key: value}}}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
+from workbench.jobs.frameworks import mpi, pytorch, ray, ssh, svc, variables
 from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, PluginCall, SshKeys, Stored
 from workbench.objects.flags import Arguments, Flag, parse_arguments
 
@@ -27,8 +27,9 @@ __all__ = [
 ]
 
 #: In the order in which they run.
-PLUGINS: tuple[Plugin, ...] = tuple(
-    module.PLUGIN for module in (tensorflow, pytorch, mpi, mxnet, ray, hcclrank, svc, env, ssh)
+PLUGINS: tuple[Plugin, ...] = (
+    *(variables.TENSORFLOW, pytorch.PLUGIN, mpi.PLUGIN, variables.MXNET, ray.PLUGIN, variables.HCCLRANK),
+    *(svc.PLUGIN, variables.ENV, ssh.PLUGIN),
 )
 
 _BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
@@ -63,13 +64,8 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
 
     Raises InputError: a name that no plugin has, or a pod that a plugin cannot serve.
 
-    Parameters
-    ----------
-    pod : mapping
-        The pod as `workbench.jobs.create_pod.create_pod` makes it; never changed, but the result shares its unchanged
-        parts.
-    plugins : mapping of str to sequence of str
-        Usually ``spec.plugins``.
+    `pod`: the pod as `workbench.jobs.create_pod.create_pod` makes it; never changed, but the result shares its
+    unchanged parts. `plugins`: usually ``spec.plugins``.
     """
     calls = list(_calls(job, plugins))
     upstream = [(plugin.inject, plugin, call) for plugin, call in calls]
@@ -89,12 +85,8 @@ def on_job_add(
 
     A plugin whose marker is already in status.controlledResources adds none.
 
-    Parameters
-    ----------
-    stored : mapping of (kind, name) to mapping, optional
-        Objects in the Job's namespace.
-    ssh_keys : SshKeys
-        Keys for a Job with the plugin ssh whose arguments contain no keys.
+    `stored`: mapping of (kind, name) to mapping; objects in the Job's namespace. `ssh_keys`: keys for a Job with the
+    plugin ssh whose arguments contain no keys.
     """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:
@@ -108,12 +100,8 @@ def on_job_add(
 def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
     """Actions of the Job's plugins when the Job changes after it was added.
 
-    Parameters
-    ----------
-    plugins : mapping of str to sequence of str
-        Arguments of each plugin by its name.
-    stored : mapping of (kind, name) to mapping, optional
-        Objects in the Job's namespace; None: there are none.
+    `plugins`: arguments of each plugin by its name. `stored`: mapping of (kind, name) to mapping; objects in the Job's
+    namespace; None: there are none.
     """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:

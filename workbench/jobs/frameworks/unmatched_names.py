@@ -26,11 +26,8 @@ def unmatched_notices(job: Object) -> Iterator[Notice]:
 
     `job`: the manifest of a Volcano Job as stored, which its plugins can serve.
 
-    Yields
-    ------
-    Notice
-        About a plugin of which no pod of the Job takes anything, and about a container that the plugin does not find in
-        a task that it finds. The code is ``plugin-without-effect``.
+    Yields Notice: about a plugin of which no pod of the Job takes anything, and about a container that the plugin does
+    not find in a task that it finds. The code is ``plugin-without-effect``.
     """
     for plugin in spec_of(job)["plugins"]:
         if plugin not in FRAMEWORKS:

@@ -32,10 +32,7 @@ def template_hash(member: ReplicatedJob) -> str:
 def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
     """The manifest of one Job that a HyperJob creates for an entry of replicatedJobs.
 
-    Parameters
-    ----------
-    hyper_job : Metadata
-        Metadata of the HyperJob, which becomes the owner.
+    `hyper_job`: metadata of the HyperJob, which becomes the owner.
     """
     owner = {
         "apiVersion": "training.volcano.sh/v1alpha1",

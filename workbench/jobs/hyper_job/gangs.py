@@ -34,20 +34,10 @@ def join_hyper_jobs(
 ) -> tuple[Gang, ...]:
     """Join the gangs of the Jobs of each HyperJob to one gang.
 
-    Parameters
-    ----------
-    gangs : sequence of Gang
-        Gangs of all objects, sorted by namespace and name.
-    groups : mapping of str to PodGroup
-        PodGroup of each Job that has one, by the Job's key.
-    others : OtherSchedulers
-        Counts the HyperJobs left out because another scheduler places them.
-
-    Returns
-    -------
-    tuple of Gang
-        In the same order. A Job that a HyperJob has made already, by name and label, gives its pending pods; one that
-        is still missing gives those of its template.
+    `gangs`: gangs of all objects, sorted by namespace and name. `groups`: PodGroup of each Job that has one, by the
+    Job's key. `others`: counts the HyperJobs left out because another scheduler places them. Returns tuple of Gang: in
+    the same order. A Job that a HyperJob has made already, by name and label, gives its pending pods; one that is still
+    missing gives those of its template.
     """
     if not cluster.hyper_jobs:
         return tuple(gangs)
@@ -176,10 +166,7 @@ def waiting_jobs(gang: Gang, running: Collection[str]) -> Gang:
 
     `gang`: the HyperJob with the pods of all its Jobs. `running`: names of the Jobs that run; not all of them.
 
-    Returns
-    -------
-    Gang
-        Needs as many of the Jobs that wait as are missing to minAvailable.
+    The gang needs as many of the Jobs that wait as are missing to minAvailable.
     """
     metadata = Metadata(gang.name, gang.namespace, created=gang.created, uid=gang.uid)
     n_started = sum(job.gang is None for job in gang.jobs)

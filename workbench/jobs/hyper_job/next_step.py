@@ -51,15 +51,9 @@ def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> Hype
     `hyper_job`: parsed manifest of a HyperJob, in the released spelling or in the design document's
     (docs/hyper-jobs.md). `jobs`: manifests of the Jobs in its namespace.
 
-    Returns
-    -------
-    HyperStep
-        A pure function: nothing is written. For a HyperJob that is being deleted nothing is done.
-
-    Notes
-    -----
-    An existing Job is updated only if its template has changed; defaults that the webhook filled in stay. Topology
-    across Jobs, minAvailable over Jobs and exclusive HyperNodes are decided where the Jobs are placed.
+    A pure function: nothing is written. For a HyperJob that is being deleted nothing is done. An existing Job
+    is updated only if its template has changed; defaults that the webhook filled in stay. Topology across Jobs,
+    minAvailable over Jobs and exclusive HyperNodes are decided where the Jobs are placed.
     """
     metadata, members = read_metadata(hyper_job, namespaced=True), read_members(hyper_job)
     if get_map(hyper_job, "metadata", "").get("deletionTimestamp"):

@@ -25,12 +25,8 @@ def hyper_job_status(
 ) -> dict[str, Any]:
     """The status of a HyperJob as written in its manifest; a status Completed or Failed stays as it is.
 
-    Parameters
-    ----------
-    data : mapping
-        The HyperJob's manifest.
-    jobs : sequence of mapping
-        Manifests of the Jobs in its namespace; those with its labels count, whoever controls them.
+    `data`: the HyperJob's manifest. `jobs`: manifests of the Jobs in its namespace; those with its labels count,
+    whoever controls them.
     """
     before = get_map(data, "status", "")
     conditions = [item for _, item in get_maps(before, "conditions", "status")]

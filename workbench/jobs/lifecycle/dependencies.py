@@ -18,10 +18,7 @@ __all__ = ["is_met", "is_ready", "may_start"]
 def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
     """Whether the pods of a task may be created: the tasks in its dependsOn are ready.
 
-    Parameters
-    ----------
-    task : Task
-        The task whose pods would be created.
+    `task`: the task whose pods would be created.
     """
     if task.depends_on is None:
         return True
@@ -43,16 +40,9 @@ def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = T
     """Whether a task is ready for tasks that depend on it: minAvailable of its pods have succeeded, or run and are
     ready.
 
-    Parameters
-    ----------
-    name : str
-        Name of the task; a task that the Job does not have, which admission refuses, is never ready.
-    job_exists : bool
-        Whether the Job still exists; if not, missing pods do not keep the task from being ready.
-
-    Notes
-    -----
-    A task without minAvailable is ready at once, but the mutating webhook gives every task one.
+    `name`: name of the task; a task that the Job does not have, which admission refuses, is never ready. `job_exists`:
+    whether the Job still exists; if not, missing pods do not keep the task from being ready. A task without
+    minAvailable is ready at once, but the mutating webhook gives every task one.
     """
     task = next((task for task in job.tasks if task.name == name), None)
     if task is None:

@@ -31,12 +31,8 @@ def job_request(
 
     Returns None: the change needs no request, such as most changes of a PodGroup.
 
-    Parameters
-    ----------
-    before, after : PodState or GroupState, optional
-        States before and after the change; None before: created; None after: deleted.
-    pods : iterable of PodState
-        The pods of the Job as they are now; those of the same task decide whether it completed or failed.
+    `before`, `after`: states before and after the change; None before: created; None after: deleted. `pods`: the pods
+    of the Job as they are now; those of the same task decide whether it completed or failed.
     """
     if isinstance(after, GroupState) or isinstance(before, GroupState):
         # A group becomes Unknown when it runs with too few pods.
@@ -82,10 +78,7 @@ def event_of_deletion(pod: PodState, known: bool = True) -> str:
 def event_of_update(before: PodState, after: PodState, completed: bool = False, failed: bool = False) -> str:
     """Name of the Job event that a change of a pod causes, such as ``PodFailed``.
 
-    Parameters
-    ----------
-    completed, failed : bool
-        Results of `is_task_completed` and `is_task_failed` for the pod's task.
+    `completed`, `failed`: results of `is_task_completed` and `is_task_failed` for the pod's task.
     """
     changed = before.phase != after.phase
     if after.out_of_sync:

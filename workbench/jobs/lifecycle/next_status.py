@@ -34,14 +34,8 @@ __all__ = ["NextStep", "kill_job", "kill_target", "next_status"]
 class NextStep:
     """Result of `next_status`: the Job's new status and the actions to carry out.
 
-    Attributes
-    ----------
-    action : str
-        The action that the request led to, at once or later.
-    actions : tuple of Action
-        To be carried out in this order.
-    delayed : tuple of Delayed
-        Actions that wait; when the time of one has come, its request is made again with its action.
+    `action`: the action that the request led to, at once or later. `actions`: to be carried out in this order.
+    `delayed`: actions that wait; when the time of one has come, its request is made again with its action.
     """
 
     action: str
@@ -55,6 +49,9 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
 
     Raises InputError: the manifest has a field of the wrong type.
 
+    Returns the new status, the actions to carry out, and the actions that wait. A pure function: the same arguments
+    give the same answer, and nothing is carried out.
+
     Parameters
     ----------
     job : Job or mapping
@@ -63,12 +60,6 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
         Status, pods, PodGroup and volume claims of the Job; nothing else is looked up.
     event : JobRequest or str
         What happened, such as ``PodFailed`` of a pod of a task, or a command; a text is the name of an event.
-
-    Returns
-    -------
-    NextStep
-        The new status, the actions to carry out, and the actions that wait. A pure function: the same arguments give
-        the same answer, and nothing is carried out.
 
     Examples
     --------
@@ -108,10 +99,7 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
 
     Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
 
-    Parameters
-    ----------
-    keep_finished : bool
-        Spare pods that succeeded or failed.
+    `keep_finished`: spare pods that succeeded or failed.
     """
     doomed = [pod for pod in observed.pods if not (keep_finished and pod.phase in ("Succeeded", "Failed"))]
     terminating = [pod for pod in observed.pods if pod.terminating]
@@ -126,12 +114,7 @@ def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) 
     The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
     too, so that objects that plugins made for the whole Job are made again (docs/reference/volcano-jobs.md, section 7).
 
-    Parameters
-    ----------
-    action : str
-        RestartTask, RestartPod or RestartPartition.
-    request : JobRequest
-        Request that names the task, pod or partition.
+    `action`: RestartTask, RestartPod or RestartPartition. `request`: request that names the task, pod or partition.
     """
     targets = [pod for pod in observed.pods if _concerns(action, request, pod)]
     victims = [pod for pod in targets if not pod.terminating]

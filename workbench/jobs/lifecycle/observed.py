@@ -134,14 +134,8 @@ class Observed:
 
         Raises InputError for a field of the wrong type.
 
-        Parameters
-        ----------
-        pods : iterable of mapping
-            Pods in the Job's namespace that the Job controls.
-        pod_group : mapping, optional
-            The Job's PodGroup; None: there is none.
-        claims : iterable of str
-            Names of the PersistentVolumeClaims in the Job's namespace.
+        `pods`: pods in the Job's namespace that the Job controls. `pod_group`: the Job's PodGroup; None: there is none.
+        `claims`: names of the PersistentVolumeClaims in the Job's namespace.
         """
         return cls(
             status=read_job_status(job),

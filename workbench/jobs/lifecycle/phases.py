@@ -44,12 +44,7 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
     RestartJob spares no pod, but on the last try that maxRetry allows every kill spares finished pods. In the phases
     that end a Job, no action restarts it.
 
-    Parameters
-    ----------
-    status : JobStatus
-        Status before the kill.
-    action : str
-        The action that kills.
+    `status`: status before the kill. `action`: the action that kills.
     """
     last_try = status.retry_count >= job.max_retry - 1
     restarts = action == "RestartJob" and status.phase not in _ENDED and status.phase not in _FINISHED
@@ -59,12 +54,7 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
 def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobStatus:
     """Status of a Job after an action was done to its pods; phase and retry count follow from the new pod counters.
 
-    Parameters
-    ----------
-    status : JobStatus
-        Pod counters after the action, with the phase from before it.
-    now : str
-        Time for the new condition.
+    `status`: pod counters after the action, with the phase from before it. `now`: time for the new condition.
     """
     phase, retries = _next(job, status.phase or "Pending", action, status)
     if phase == status.phase:
@@ -139,14 +129,8 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: int) -> JobStatus:
     """The Job's status with recomputed counters: pods by phase, in total and per task, and terminating pods.
 
-    Parameters
-    ----------
-    status : JobStatus
-        Status before; everything but its counters stays.
-    pods : iterable of PodState
-        Existing pods of the Job that are not terminating.
-    terminating : int
-        Number of pods that are terminating.
+    `status`: status before; everything but its counters stays. `pods`: existing pods of the Job that are not
+    terminating. `terminating`: number of pods that are terminating.
     """
     total = dict.fromkeys((*_PHASES, "Unknown"), 0)
     tasks: dict[str, dict[str, int]] = {}
@@ -173,10 +157,7 @@ def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
 
     An older condition of it is dropped.
 
-    Parameters
-    ----------
-    now : str
-        Time of the transition, as Kubernetes writes it; empty: unknown.
+    `now`: time of the transition, as Kubernetes writes it; empty: unknown.
     """
     others = tuple(one for one in status.conditions if one.phase != phase)
     return replace(status, phase=phase, conditions=(*others, Condition(phase, now)))

@@ -94,16 +94,9 @@ class Delayed:
 def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
     """Choose the action with which the Job controller answers a request, by the policies of the task and the Job.
 
-    Parameters
-    ----------
-    version : int
-        status.version of the Job.
-
-    Notes
-    -----
-    A user's command takes precedence. Requests about another Job or an older version of the Job, and events that
-    need nothing else, lead to a synchronisation. Otherwise the first matching policy decides: those of the task in
-    their order, then those of the Job.
+    `version`: status.version of the Job. A user's command takes precedence. Requests about another Job or an older
+    version of the Job, and events that need nothing else, lead to a synchronisation. Otherwise the first matching
+    policy decides: those of the task in their order, then those of the Job.
     """
     if request.action:
         return Answer(request.action)
@@ -157,12 +150,8 @@ def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -
 
     An action on the whole Job cancels all others, an action on a task, pod or partition those with the same target.
 
-    Parameters
-    ----------
-    waiting : iterable of Delayed
-        The actions that wait, the one that was carried out not among them.
-    request : JobRequest
-        Request that names the target of the action.
+    `waiting`: the actions that wait, the one that was carried out not among them. `request`: request that names the
+    target of the action.
     """
     if action in _OF_JOB:
         return ()

@@ -21,16 +21,14 @@ Synced = tuple[JobStatus, tuple[Action, ...], bool]
 def sync_job(job: Job, observed: Observed) -> Synced:
     """Decide which pods to create and delete so that a Job has the pods of its spec, and update its counters.
 
+    As long as the scheduler has not admitted the PodGroup no pod is touched, and the counters stay as stored.
+
     Returns
     -------
     status : JobStatus
     actions : tuple of Action
     complete : bool
         False: a volume claim is missing, and the phase stays as it is.
-
-    Notes
-    -----
-    As long as the scheduler has not admitted the PodGroup no pod is touched, and the counters stay as stored.
     """
     status = observed.status
     if not status.phase:

@@ -1,1 +1,1 @@
-"""Gangs of the pods that a top owner owns: a file of rules per kind, and what the kinds share."""
+"""Gangs of the pods that a top owner owns: the rules of each kind, and what the kinds share."""

@@ -28,16 +28,8 @@ __all__ = ["OwnedGang", "owned_gangs"]
 class OwnedGang:
     """One gang of a top owner.
 
-    Attributes
-    ----------
-    key : str
-        ``namespace/name`` of the gang.
-    pods : tuple of Pod
-        Its existing pods, in any state.
-    group : PodGroup, optional
-        The PodGroup that its pods name; None: they name none that exists, or several.
-    gang : Gang, optional
-        Its pending pods; None: none is pending.
+    `key`: ``namespace/name`` of the gang. `pods`: its existing pods, in any state. `group`: the PodGroup that its pods
+    name; None: they name none that exists, or several. `gang`: its pending pods; None: none is pending.
     """
 
     key: str
@@ -55,12 +47,7 @@ def owned_gangs(
     Minimum, queue, priority, topology constraint and sub-groups are those of the PodGroup that the pods name, if there
     is one; else those that the object and its templates give.
 
-    Parameters
-    ----------
-    pods : sequence of Pod
-        Its existing pods, in any state.
-    groups : mapping of str to PodGroup
-        PodGroups by ``namespace/name``.
+    `pods`: its existing pods, in any state. `groups`: PodGroups by ``namespace/name``.
     """
     plans = {plan.name: plan for plan in planned_gangs(owner, pods)}
     for name, mine in pods_by_gang(owner, pods).items():

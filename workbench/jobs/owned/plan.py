@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.jobs.role_template import RoleTemplate
+from workbench.jobs.roles import RoleTemplate
 from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
 

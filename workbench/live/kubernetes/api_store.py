@@ -29,12 +29,8 @@ class ApiStore(Mirror):
     A `Mirror` that can also write. What is written is in the mirror as soon as the API server has answered, so that a
     reconciler sees its own writes. An object of a kind that is not mirrored is read from the API server at each `get`.
 
-    Parameters
-    ----------
-    kinds : sequence of str
-        Kinds that are mirrored and watched. Secrets must not be among them: they are read by name only.
-    keep : callable, optional
-        As for `Mirror`.
+    `kinds`: kinds that are mirrored and watched. Secrets must not be among them: they are read by name only. `keep`: as
+    for `Mirror`.
     """
 
     # Reads are the `Mirror`'s. A write goes to the API server, and its answer into the mirror (`_kept`), so that the
@@ -132,12 +128,7 @@ class ApiStore(Mirror):
     def bind(self, key: Ref, node: str, annotations: Mapping[str, str]) -> Object:
         """Give a pod its node, and write annotations on it; ``Conflict`` if it has a node already.
 
-        Parameters
-        ----------
-        node : str
-            Name of its node.
-        annotations : mapping of str to str
-            Added to those that the pod has.
+        `node`: name of its node. `annotations`: added to those that the pod has.
         """
         outcome = self.bind_all([Binding(key, node, annotations)])[0]
         if isinstance(outcome, ClusterError):

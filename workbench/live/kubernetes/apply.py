@@ -57,18 +57,9 @@ def apply(connection: Writer, objects: Iterable[Object], progress: Callable[[int
 
     Raises ClusterError: an object is refused; those before it stay.
 
-    Parameters
-    ----------
-    objects : iterable of mapping
-        Manifests. Their uid, resourceVersion and status are left out, except the status of a Node, which no kubelet
-        would write.
-    progress : callable, optional
-        Called with the number of objects written so far.
-
-    Returns
-    -------
-    list of Ref
-        Identities in the order in which the objects were written.
+    `objects`: manifests. Their uid, resourceVersion and status are left out, except the status of a Node, which no
+    kubelet would write. `progress`: called with the number of objects written so far. Returns list of Ref: identities
+    in the order in which the objects were written.
     """
     ordered = sorted(objects, key=_rank)
     keys = [key_of(one) for one in ordered]

@@ -21,9 +21,7 @@ def objects_of(connection: Connection, kind: str) -> list[dict[str, Any]]:
 
     Raises ClusterError: as for `Connection.get`.
 
-    Parameters
-    ----------
-    kind : {"Node", "HyperNode"}
+    `kind`: {"Node", "HyperNode"}.
     """
     resource = next(one for one in LISTS if one.kind == kind)
     head = {"apiVersion": resource.api_version, "kind": kind}
@@ -42,13 +40,8 @@ def carry_out(
     Returns number of changes that the API server took, and one line for each that it refused. Raises ClusterError: no
     answer that can be used; changes before it stay.
 
-    Parameters
-    ----------
-    manifests : dict of str to dict
-        HyperNodes of the cluster by name, with the resourceVersion that they were read at; one that was changed since
-        is refused.
-    dry_run : bool
-        Let the API server check every change (``dryRun=All``) and store none.
+    `manifests`: HyperNodes of the cluster by name, with the resourceVersion that they were read at; one that was
+    changed since is refused. `dry_run`: let the API server check every change (``dryRun=All``) and store none.
     """
     query = {"dryRun": "All"} if dry_run else {}
     after = {one["metadata"]["name"]: one for one in plan.apply(manifests)}

@@ -11,8 +11,8 @@ from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object, ReadStore, StoreChange
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError
+from workbench.live.kubernetes.loop import WallClock
 from workbench.live.kubernetes.resources import OPTIONAL
-from workbench.live.wall_clock import WallClock
 from workbench.model.counted import quoted
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Refusal

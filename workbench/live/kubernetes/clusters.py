@@ -19,8 +19,7 @@ from workbench.errors import ClusterError, InputError, UnknownNameError
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.live.kubernetes.apply import apply, apply_kinds
 from workbench.live.kubernetes.configuration import cluster_of
-from workbench.live.kubernetes.control_plane import start_control_plane, write_kubeconfig
-from workbench.live.kubernetes.programs import cache_folder
+from workbench.live.kubernetes.control_plane import cache_folder, start_control_plane, write_kubeconfig
 from workbench.live.kubernetes.writer import Writer
 from workbench.optional import optional
 
@@ -47,13 +46,8 @@ _HELM_S = 480
 class MadeCluster:
     """A cluster that `cluster_up` made.
 
-    Attributes
-    ----------
-    engine : {"kind", "control-plane"}
-    folder : str
-        Its kubeconfig, logs and, for a control plane, its data.
-    processes : tuple of (int, float)
-        Number and start time of each process that was started for it.
+    `engine`: {"kind", "control-plane"}. `folder`: its kubeconfig, logs and, for a control plane, its data. `processes`:
+    tuple of (int, float); number and start time of each process that was started for it.
     """
 
     name: str

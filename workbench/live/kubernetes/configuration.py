@@ -76,17 +76,8 @@ class Cluster:
 def cluster_of(context: str | None = None, kubeconfig: str | Path | None = None, *, timeout_s: float = 60.0) -> Cluster:
     """Read the API server and the credentials of a context; programs that a kubeconfig names for credentials are run.
 
-    Parameters
-    ----------
-    context : str, optional
-        None: the current one of the kubeconfig.
-    kubeconfig : path, optional
-        None: the files of the environment variable KUBECONFIG, or else ``~/.kube/config``.
-    timeout_s : float
-        Seconds within which the credentials must be there.
-
-    Notes
-    -----
+    `context`: None means the current one of the kubeconfig. `kubeconfig`: None means the files of the environment
+    variable KUBECONFIG, or else ``~/.kube/config``. `timeout_s`: seconds within which the credentials must be there.
     Inside of a cluster, without a kubeconfig, the pod's service account is used.
 
     Raises

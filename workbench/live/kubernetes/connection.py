@@ -80,14 +80,8 @@ class _ReadOnly(httpx.BaseTransport):
 class Connection:
     """A connection to an API server by which a cluster is read.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        As `workbench.live.kubernetes.configuration.cluster_of` gives it.
-    timeout_s : float
-        Limit in seconds for each request and its answer.
-    transport : httpx.BaseTransport, optional
-        Replaces the network in tests; the guard against writing stays before it.
+    `cluster`: as `workbench.live.kubernetes.configuration.cluster_of` gives it. `timeout_s`: limit in seconds for each
+    request and its answer. `transport`: replaces the network in tests; the guard against writing stays before it.
     """
 
     # A request: `_request` (path, query, credentials) → `_answered` (within the time limit, again where the server is
@@ -167,17 +161,8 @@ class Connection:
 
         Raises ClusterError: as for `get`; also when the connection breaks between two lines.
 
-        Parameters
-        ----------
-        silence_s : float
-            Seconds without a byte after which the connection counts as lost.
-        opened : callable
-            Called once the server has begun to answer, before the first line.
-        **query : str
-
-        Yields
-        ------
-        any
+        `silence_s`: seconds without a byte after which the connection counts as lost. `opened`: called once the server
+        has begun to answer, before the first line.
         """
         request = self._request("GET", path, query, None)
         request.extensions["timeout"] = httpx.Timeout(silence_s, connect=_CONNECT_S).as_dict()

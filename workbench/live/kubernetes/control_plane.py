@@ -1,8 +1,13 @@
-"""`start_control_plane`: a Kubernetes API server with its etcd on loopback, without kubelets and without Docker."""
+"""`start_control_plane`: a Kubernetes API server with its etcd on loopback, without kubelets and without Docker.
+
+The programs are named by a variable, installed, or built by ``make control-plane``.
+"""
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import socket
 import ssl
 import subprocess
@@ -13,13 +18,19 @@ from pathlib import Path
 
 from workbench.errors import ClusterError
 from workbench.formats.write_manifests import to_yaml_value
-from workbench.live.kubernetes.programs import missing_programs, programs
 from workbench.optional import optional
 
 with optional("live"):
     import httpx
 
-__all__ = ["ControlPlaneProcesses", "start_control_plane", "write_kubeconfig"]
+__all__ = [
+    "ControlPlaneProcesses",
+    "cache_folder",
+    "missing_programs",
+    "programs",
+    "start_control_plane",
+    "write_kubeconfig",
+]
 
 #: Seconds within which both programs must answer; they take 3 to 5 on an idle machine.
 _PATIENCE_S = 120.0
@@ -97,10 +108,7 @@ def start_control_plane(folder: Path, users: Mapping[str, str]) -> ControlPlaneP
 def write_kubeconfig(path: Path, context: str, url: str, ca_file: Path, user: str, token: str) -> None:
     """Write a kubeconfig with one context, readable by its owner only.
 
-    Parameters
-    ----------
-    context : str
-        Name of the context, and of its cluster.
+    `context`: name of the context, and of its cluster.
     """
     content = {
         "apiVersion": "v1",
@@ -195,3 +203,49 @@ def _is_ready(plane: ControlPlaneProcesses, headers: Mapping[str, str]) -> bool:
             return all(client.get(path).status_code == httpx.codes.OK for path in paths)
     except (httpx.TransportError, ssl.SSLError):
         return False
+
+
+_NEEDED = ("etcd", "kube-apiserver")
+_INSTALLED = Path("/usr/local/kubebuilder/bin")
+
+
+def cache_folder() -> Path:
+    """The folder of this package in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    root = Path(home) if home else Path.home() / ".cache"
+    return root / "topology-workbench"
+
+
+def programs() -> Path | None:
+    """The folder that holds etcd and kube-apiserver; None if there is none.
+
+    KUBEBUILDER_ASSETS is asked first, then /usr/local/kubebuilder/bin, setup-envtest, and the cache that
+    ``make control-plane`` fills.
+    """
+    if named := os.environ.get("KUBEBUILDER_ASSETS"):
+        # Named, so no other release takes its place unnoticed.
+        return Path(named) if _is_whole(Path(named)) else None
+    built = cache_folder() / "control-plane" / "current"
+    return next((one for one in (_INSTALLED, _envtest(), built) if one is not None and _is_whole(one)), None)
+
+
+def missing_programs() -> str:
+    """Why no control plane can be started; empty: one can."""
+    if programs() is not None:
+        return ""
+    if named := os.environ.get("KUBEBUILDER_ASSETS"):
+        return f"KUBEBUILDER_ASSETS={named} lacks etcd or kube-apiserver"
+    return "etcd and kube-apiserver are not installed (make control-plane builds them, or set KUBEBUILDER_ASSETS)"
+
+
+def _envtest() -> Path | None:
+    """The newest release that setup-envtest has installed; None without that program or a release."""
+    tool = shutil.which("setup-envtest")
+    if tool is None:
+        return None
+    asked = subprocess.run([tool, "use", "-i", "-p", "path"], capture_output=True, text=True, timeout=30)
+    return Path(asked.stdout.strip()) if asked.returncode == 0 and asked.stdout.strip() else None
+
+
+def _is_whole(folder: Path) -> bool:
+    return all(os.access(folder / name, os.X_OK) for name in _NEEDED)

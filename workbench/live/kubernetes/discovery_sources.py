@@ -13,10 +13,9 @@ from workbench.control.reconcilers.discovery import Ask
 from workbench.control.store import Object
 from workbench.errors import InputError
 from workbench.live.credentials import Credentials, credentials_of_secret
+from workbench.live.fabric import UfmServer, discover_links
 from workbench.live.http import Access, checked_url, shown_url
 from workbench.live.proxies import is_loopback
-from workbench.live.roce import discover_links
-from workbench.live.ufm import UfmServer
 from workbench.objects.discovery import DiscoverySource
 from workbench.objects.fields import get_bool, get_text
 from workbench.optional import optional

@@ -15,8 +15,8 @@ from workbench.formats.lint_files import lint_files
 from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
+from workbench.live.kubernetes.lists import Served
 from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OPTIONAL
-from workbench.live.kubernetes.served import Served
 from workbench.live.kubernetes.shapes import mapping
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
@@ -68,15 +68,12 @@ def examine_cluster(
 
     Raises ClusterError: no connection, or credentials that are not accepted.
 
+    Returns list of Check: as `examine` finds them.
+
     Parameters
     ----------
     context, kubeconfig, timeout_s, announce
         As for `workbench.live.take_snapshot`.
-
-    Returns
-    -------
-    list of Check
-        As `examine` finds them.
     """
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
     if announce is not None:

@@ -51,16 +51,10 @@ class _Work(Protocol):
 class Lease:
     """One Lease object, and this process as a candidate for it.
 
-    Parameters
-    ----------
-    identity : str, optional
-        Name of this candidate; None: host name, process number and a random part.
-
-    Notes
-    -----
-    Clocks of several machines are not compared: a holder counts as gone when its record has not changed for
-    `DURATION_S` seconds of the observer's own clock. A holder counts from before its request was sent, stops
-    `RENEW_DEADLINE_S` seconds after that whether or not an answer has come, and ends its own requests then.
+    `identity`: name of this candidate; None: host name, process number and a random part. Clocks of several machines
+    are not compared: a holder counts as gone when its record has not changed for `DURATION_S` seconds of the observer's
+    own clock. A holder counts from before its request was sent, stops `RENEW_DEADLINE_S` seconds after that whether or
+    not an answer has come, and ends its own requests then.
     """
 
     def __init__(self, namespace: str, name: str, identity: str | None = None) -> None:
@@ -82,14 +76,8 @@ class Lease:
         Raises ClusterError: the Lease was lost, because the API server did not answer in time or another process took
         it.
 
-        Parameters
-        ----------
-        connection : Writer
-            Used for nothing but the Lease.
-        work : Loop
-            Started once the Lease is held; stopped when it is lost.
-        tell : callable, optional
-            Called with a line of text when this process waits and when it begins.
+        `connection`: used for nothing but the Lease. `work`: started once the Lease is held; stopped when it is lost.
+        `tell`: called with a line of text when this process waits and when it begins.
         """
         told = ""
         while not work.stopped.is_set():

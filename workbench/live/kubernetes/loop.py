@@ -1,11 +1,13 @@
-"""`Loop`: reconcilers at work on a live cluster until they are stopped."""
+"""`Loop`: reconcilers at work on a live cluster until they are stopped; `WallClock`: their clock."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
 
 from workbench.cancel.progress import LOG
 from workbench.control.event_log import EventLog, LogLine
@@ -14,9 +16,8 @@ from workbench.control.manager import Manager
 from workbench.control.reconciler import Reconciler
 from workbench.errors import ClusterError
 from workbench.live.kubernetes.api_store import ApiStore
-from workbench.live.wall_clock import WallClock
 
-__all__ = ["KINDS", "Loop", "Tell"]
+__all__ = ["KINDS", "Loop", "Tell", "WallClock"]
 
 #: Kinds that controllers mirror. Owners come before what they own, so that at the start no owner seems to be gone.
 KINDS = (
@@ -108,3 +109,35 @@ class Loop:
                 self._tell(line)
         # A live operator runs for months: what was told is dropped.
         self.log.lines.clear()
+
+
+_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class WallClock:
+    """The real time, as `workbench.model.clock.Clock` describes a clock.
+
+    The seconds are those of a clock that nobody can set: what is due in ten seconds stays due in ten seconds while the
+    machine's time is corrected. A written time is placed by how long ago it was, by the machine's time of the moment.
+    """
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the clock was made."""
+        return time.monotonic() - self._started
+
+    @property
+    def stamp(self) -> str:
+        """The present time as Kubernetes writes it, in whole seconds."""
+        return datetime.fromtimestamp(time.time(), UTC).strftime(_FORMAT)
+
+    def seconds_of(self, stamp: str) -> float | None:
+        """Seconds from the making of the clock to a written time, negative before it; None if it is no such time."""
+        try:
+            moment = datetime.strptime(stamp, _FORMAT).replace(tzinfo=UTC)
+        except ValueError:
+            return None
+        return self.now - (time.time() - moment.timestamp())

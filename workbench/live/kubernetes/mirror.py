@@ -388,12 +388,7 @@ class Mirror:
 
         Returns the pod as kept; None if the mirror does not know it.
 
-        Parameters
-        ----------
-        node : str
-            Name of its node.
-        annotations : mapping of str to str
-            Those written with the binding.
+        `node`: name of its node. `annotations`: those written with the binding.
         """
         known = self._table.get(key)
         if known is None:

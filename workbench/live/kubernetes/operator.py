@@ -54,6 +54,8 @@ class Operator(Loop):
     HyperNodes are discovered as the ConfigMap of Volcano's controller says; a UFM, or the URL of an Ethernet fabric's
     links, is asked only where that ConfigMap names it.
 
+    All state is read from the cluster at the start: an operator that was killed goes on where the cluster is.
+
     Parameters
     ----------
     policy : str or Policy
@@ -70,10 +72,6 @@ class Operator(Loop):
         Namespace and name of each Secret that discovery may read beside those in the namespace of its ConfigMap.
     plain_http : bool
         Whether discovery may send a user name and a password over http.
-
-    Notes
-    -----
-    All state is read from the cluster at the start: an operator that was killed goes on where the cluster is.
     """
 
     def __init__(

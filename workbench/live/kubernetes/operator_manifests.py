@@ -103,12 +103,8 @@ def workload(
 ) -> dict[str, Any]:
     """A Deployment whose pods have no rights on their node and run on different nodes where that is possible.
 
-    Parameters
-    ----------
-    name, namespace : str
-        Of the Deployment, and of the service account of its pods.
-    container : mapping
-        Their container, without its security context.
+    `name`, `namespace`: of the Deployment, and of the service account of its pods. `container`: their container,
+    without its security context.
     """
     labels = {"app": name}
     confined = {
@@ -142,14 +138,8 @@ def workload(
 def network_policy(name: str, namespace: str, port: int) -> dict[str, Any]:
     """A NetworkPolicy that lets others reach one port of a Deployment's pods, and nothing else of them.
 
-    Parameters
-    ----------
-    name : str
-        Name of the Deployment, which the policy has, too; its pods have it in their label ``app``.
-    namespace : str
-        Namespace of both.
-    port : int
-        TCP port.
+    `name`: name of the Deployment, which the policy has, too; its pods have it in their label ``app``. `namespace`:
+    namespace of both. `port`: TCP port.
     """
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -171,16 +161,9 @@ def _reading(name: str) -> dict[str, Any]:
 def role(
     kind: str, name: str, namespace: str, rules: Sequence[Mapping[str, Any]], account: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A role, and its binding to a service account.
+    """A role with the given rules, and its binding to a service account.
 
-    Parameters
-    ----------
-    kind : {"Role", "ClusterRole"}
-    namespace : str
-        Empty for a ClusterRole.
-    rules : sequence of mapping
-    account : mapping
-        The subject of the binding.
+    `kind`: {"Role", "ClusterRole"}. `namespace`: empty for a ClusterRole. `account`: the subject of the binding.
     """
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     written = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}

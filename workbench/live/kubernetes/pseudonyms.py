@@ -28,6 +28,9 @@ _ENDINGS = ("task", "uid")
 class Pseudonyms:
     """Stand-ins for names, numbered in byte order, so that what a scheduler decides by name it decides alike.
 
+    A stand-in is its class, a hyphen and a number with leading zeros, such as ``node-0007``; that of a uid is a UUID.
+    Names that controllers make of others, such as that of a pod of a Volcano Job, are made of the stand-ins of these.
+
     Parameters
     ----------
     names : mapping of str to iterable of str
@@ -37,11 +40,6 @@ class Pseudonyms:
         Names that stand for themselves.
     addresses : iterable of str
         IP addresses; their stand-ins are addresses, too, of the block 10.0.0.0/8.
-
-    Notes
-    -----
-    A stand-in is its class, a hyphen and a number with leading zeros, such as ``node-0007``; that of a uid is a UUID.
-    Names that controllers make of others, such as that of a pod of a Volcano Job, are made of the stand-ins of these.
     """
 
     def __init__(

@@ -20,12 +20,9 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     `subject`: ``user:NAME``, ``group:NAME`` or ``serviceaccount:NAMESPACE/NAME``. Raises InputError: `subject` has
     another form.
 
-    Returns
-    -------
-    list of dict
-        A ClusterRole and its binding, and for each namespace with ConfigMaps that are read by name a Role and its
-        binding. None grants access to Secrets. The right to list the ConfigMaps of ``kube-system``, which a cluster
-        with Ascend NPUs needs besides (`workbench.live.kubernetes.resources.DEVICE_INFOS`), is not among them.
+    Returns a ClusterRole and its binding, and for each namespace with ConfigMaps that are read by name a Role and its
+    binding. None grants access to Secrets. The right to list the ConfigMaps of ``kube-system``, which a cluster with
+    Ascend NPUs needs besides (`workbench.live.kubernetes.resources.DEVICE_INFOS`), is not among them.
     """
     bound, lists = [_subject(subject)], (*LISTS, EVENTS, *OPTIONAL)
     rules = [

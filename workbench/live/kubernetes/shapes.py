@@ -20,16 +20,8 @@ class Misshapen(ClusterError):
 class Page(NamedTuple):
     """A page of a list.
 
-    Attributes
-    ----------
-    items : list of mapping
-        Each has been through `checked_item`.
-    version : str
-        The resourceVersion of the list.
-    token : str
-        By which the next page is asked for; empty: this is the last one.
-    remaining : int
-        Number of objects on the pages that follow.
+    `items`: each has been through `checked_item`. `version`: the resourceVersion of the list. `token`: by which the
+    next page is asked for; empty: this is the last one. `remaining`: number of objects on the pages that follow.
     """
 
     items: list[Object]
@@ -62,10 +54,7 @@ def checked_page(data: Any, what: str) -> Page:
 def checked_item(data: Any, what: str, *, named: bool = True) -> Object:
     """An object whose metadata, spec and status are mappings; `Misshapen` names `what` otherwise.
 
-    Parameters
-    ----------
-    named : bool
-        Whether the object must have a name.
+    `named`: whether the object must have a name.
     """
     if not isinstance(data, dict):
         raise Misshapen(f"{what}: an object is no mapping")

@@ -16,7 +16,7 @@ from workbench.formats.load import load
 from workbench.live.kubernetes.anonymous import ANYBODY, anonymized
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection, Forbidden, NoSuchApi
-from workbench.live.kubernetes.lists import listed
+from workbench.live.kubernetes.lists import Served, listed
 from workbench.live.kubernetes.projection import projected
 from workbench.live.kubernetes.resources import (
     CONFIG_MAPS,
@@ -29,7 +29,6 @@ from workbench.live.kubernetes.resources import (
     NamedConfigMap,
     Resource,
 )
-from workbench.live.kubernetes.served import Served
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.notice import Notice
 from workbench.model.scenario import Scenario

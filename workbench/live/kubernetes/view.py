@@ -11,10 +11,10 @@ from workbench.control.store import Object, StoreChange
 from workbench.live.kubernetes.cluster_view import ClusterView
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
+from workbench.live.kubernetes.lists import Served
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.projection import projected
 from workbench.live.kubernetes.resources import OPTIONAL
-from workbench.live.kubernetes.served import Served
 from workbench.model.notice import Notice
 from workbench.policies.contract import Policy
 

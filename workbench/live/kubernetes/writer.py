@@ -37,16 +37,8 @@ class Writer(Connection):
         Raises StoreError: the API server or an admission webhook refuses the change. Raises ClusterError: no answer
         that can be used; whether the change took effect is unknown. `Forbidden` is told apart.
 
-        Parameters
-        ----------
-        method : {"POST", "PUT", "PATCH", "DELETE"}
-        path : str
-            Absolute: ``/api/v1/namespaces/default/pods``.
-        body : any
-            Sent as JSON.
-        content_type : str
-            That of the body; a PATCH says by it which kind of patch it is.
-        **query : str
+        `method`: {"POST", "PUT", "PATCH", "DELETE"}. `path`: absolute: ``/api/v1/namespaces/default/pods``. `body`:
+        sent as JSON. `content_type`: that of the body; a PATCH says by it which kind of patch it is.
         """
         request = self._request(method, path, query, orjson.dumps(body), content_type)
         answer = self._answered(request)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.lifecycle_policies import policy_findings
 from workbench.objects.admission.plugins import mpi_master_finding, plugin_defaults, plugin_findings
@@ -43,6 +43,9 @@ def job_findings(
 
     Raises InputError: a field of the wrong type.
 
+    Negative counts are refused by the schema, with the API server's text, which stands first. A duplicated task name
+    ends the walk over tasks: later ones are neither checked nor counted.
+
     Parameters
     ----------
     data : mapping
@@ -57,11 +60,6 @@ def job_findings(
         The feature gate PodLevelResources of the API server.
     own_plugins : bool
         Whether to accept plugins that only this project has.
-
-    Notes
-    -----
-    Negative counts are refused by the schema, with the API server's text, which stands first. A duplicated task name
-    ends the walk over tasks: later ones are neither checked nor counted.
     """
     job, spec = read_job(data), get_map(data, "spec", "")
     found = list(_negative_counts(job))
@@ -133,10 +131,7 @@ def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_le
 def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
     """Violations in the partitionPolicy of a Job's task: its counts and its networkTopology.
 
-    Parameters
-    ----------
-    job : str
-        Name of its Job.
+    `job`: name of its Job.
     """
     where = child(path, "partitionPolicy")
     if text := partition_error(task, job):
@@ -224,14 +219,8 @@ def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Faul
 def job_defaults(data: Mapping[str, Any], job: Job, scheduler: str = "volcano") -> dict[str, Any]:
     """Every default that Volcano's mutating webhook writes into a new Job, by field path, in the webhook's order.
 
-    Parameters
-    ----------
-    data : mapping
-        The parsed manifest.
-    job : Job
-        The manifest as `read_job` reads it.
-    scheduler : str
-        Name of the scheduler Volcano; the first one if it has several.
+    `data`: the parsed manifest. `job`: the manifest as `read_job` reads it. `scheduler`: name of the scheduler Volcano;
+    the first one if it has several.
     """
     spec = get_map(data, "spec", "")
     defaults: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.job import partition_findings
 from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
@@ -31,12 +31,8 @@ def refuse_job_update(
 ) -> str:
     """The text with which admission refuses an update of a Volcano Job; empty if the update is accepted.
 
-    Parameters
-    ----------
-    data : mapping
-        The Job's manifest after the update.
-    before : mapping, optional
-        The Job's manifest before the update; None if unknown, and then only the new one is checked.
+    `data`: the Job's manifest after the update. `before`: the Job's manifest before the update; None if unknown, and
+    then only the new one is checked.
     """
     found = _state_findings(data, release)
     return refusal_text([*found, *(_change_findings(before, data) if before is not None else ())])

@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.model.kueue_names import TOPOLOGY_ANNOTATIONS
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.kueue_queues import (
     admission_check_faults,
     cluster_queue_faults,
@@ -29,8 +29,7 @@ from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.metadata import is_stored
 from workbench.objects.pod import read_template
-from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner
-from workbench.objects.top_owner_kinds import top_owner_reader
+from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner, top_owner_reader
 
 if TYPE_CHECKING:
     from workbench.objects.admission.kueue_annotations import AnnotatedPods
@@ -121,12 +120,7 @@ def kueue_change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -
 def pod_annotation_faults(annotations: Mapping[str, str], path: str, count: int | None = None) -> list[Fault]:
     """Violations that Kueue finds in the annotations of a pod, or of a pod template, that stands by itself.
 
-    Parameters
-    ----------
-    path : str
-        Path of the metadata with the annotations.
-    count : int, optional
-        Number of pods made from the template; None: unknown.
+    `path`: path of the metadata with the annotations. `count`: number of pods made from the template; None: unknown.
     """
     if not any(name in annotations for name in TOPOLOGY_ANNOTATIONS):
         return []

@@ -96,14 +96,8 @@ def annotation_faults(
 
     Sizes, groups and the rules for elastic jobs are checked only if each template by itself is right.
 
-    Parameters
-    ----------
-    pods : sequence of AnnotatedPods
-        In the order of the job.
-    elastic : bool
-        Whether the job is elastic (feature gate ElasticJobsViaWorkloadSlices).
-    layers_allowed : bool
-        Whether the constraints annotation may be used (feature gate TASMultiLayerTopology).
+    `pods`: in the order of the job. `elastic`: whether the job is elastic (feature gate ElasticJobsViaWorkloadSlices).
+    `layers_allowed`: whether the constraints annotation may be used (feature gate TASMultiLayerTopology).
     """
     found = [fault for each in pods for fault in _Template(each, layers_allowed).faults()]
     if found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.schema import Fault
 from workbench.objects.lifecycle_policy import ANY_EVENT, USER_ACTIONS, USER_EVENTS, LifecyclePolicy
 
@@ -19,12 +19,7 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
 
     Reported are the first violation of an entry, and the event ``*`` beside other events.
 
-    Parameters
-    ----------
-    where : str
-        Path of the list.
-    release : Release
-        1.13 does not know RestartPartition.
+    `where`: path of the list. `release`: 1.13 does not know RestartPartition.
     """
     actions = [name for name in USER_ACTIONS if release is Release.V1_15 or name != "RestartPartition"]
     valid = f" valid events are [{' '.join(USER_EVENTS)}], valid actions are [{' '.join(actions)}];"

@@ -53,12 +53,7 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
     Raises InputError: a plugin's arguments are not a list of strings.
 
-    Parameters
-    ----------
-    job : Job
-        The manifest as `read_job` reads it.
-    own : bool
-        Whether to accept plugins that only this project has.
+    `job`: the manifest as `read_job` reads it. `own`: whether to accept plugins that only this project has.
     """
     plugins = get_map(spec, "plugins", "spec")
     for name in plugins:

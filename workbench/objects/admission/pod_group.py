@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.schema import Fault
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -23,14 +23,8 @@ def refuse_pod_group(
 ) -> str:
     """The text with which admission refuses a new PodGroup; empty if it is accepted.
 
-    Parameters
-    ----------
-    queue : str
-        spec.queue as written; empty: none, and the queue is not checked.
-    queue_state : str, optional
-        State of that queue, such as ``Open``; None: there is no such queue.
-    release : Release
-        1.13 knows neither highestTierName nor subGroupPolicy.
+    `queue`: spec.queue as written; empty: none, and the queue is not checked. `queue_state`: state of that queue, such
+    as ``Open``; None: there is no such queue. `release`: 1.13 knows neither highestTierName nor subGroupPolicy.
     """
     topology: list[str] = []
     queues: list[str] = []
@@ -42,13 +36,9 @@ def refuse_pod_group(
 def pod_group_findings(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.V1_15
 ) -> list[Fault]:
-    """Violations that admission finds in a new PodGroup; the parameters are those of `refuse_pod_group`.
+    """Violations that admission finds in a new PodGroup.
 
-    Parameters
-    ----------
-    queue_state : str, optional
-    release : Release
-        As in `refuse_pod_group`.
+    `queue`, `queue_state`, `release`: as in `refuse_pod_group`.
     """
     found = []
     if queue and queue_state is None:

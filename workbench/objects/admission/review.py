@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hyper_job import (
     hyper_job_defaults,
@@ -48,8 +48,7 @@ from workbench.objects.queue import read_queue
 from workbench.objects.schemas import strict_text, unknown_in, unknown_notes
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, served_version
 from workbench.objects.schemas.wrong_types import wrong_types_in
-from workbench.objects.top_owner import TopOwner
-from workbench.objects.top_owner_kinds import top_owner_reader
+from workbench.objects.top_owner import TopOwner, top_owner_reader
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "is_reviewed", "refusal_of", "review"]
 

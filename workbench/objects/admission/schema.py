@@ -64,12 +64,7 @@ def required(path: str) -> str:
 def below(path: str, value: int, least: int) -> str:
     """The API server's error text for a number below the field's minimum.
 
-    Parameters
-    ----------
-    value : int
-        Number found.
-    least : int
-        Smallest number allowed.
+    `value`: number found. `least`: smallest number allowed.
     """
     return f"{path}: Invalid value: {value}: {path} in body should be greater than or equal to {least}"
 
@@ -77,12 +72,7 @@ def below(path: str, value: int, least: int) -> str:
 def too_short(path: str, value: str, least: int) -> str:
     """The API server's error text for a string below the field's minimum length.
 
-    Parameters
-    ----------
-    value : str
-        String found.
-    least : int
-        Fewest characters allowed.
+    `value`: string found. `least`: fewest characters allowed.
     """
     return f"{path}: Invalid value: {_shown(value)}: {path} in body should be at least {least} chars long"
 
@@ -95,14 +85,7 @@ def too_long(path: str, most: int) -> str:
 def too_few(path: str, found: int, least: int) -> str:
     """The API server's error text for a list with too few items.
 
-    Parameters
-    ----------
-    path : str
-        Path of the field.
-    found : int
-        Number of items found.
-    least : int
-        Fewest items allowed.
+    `path`: path of the field. `found`: number of items found. `least`: fewest items allowed.
     """
     return f"{path}: Invalid value: {found}: {path} in body should have at least {least} items"
 
@@ -112,10 +95,7 @@ def no_match(path: str, value: str, pattern: str) -> str:
 
     `path`, `value`: as in `too_short`.
 
-    Parameters
-    ----------
-    pattern : str
-        Regular expression that it must match.
+    `pattern`: regular expression that it must match.
     """
     return f"{path}: Invalid value: {_shown(value)}: {path} in body should match '{pattern}'"
 
@@ -125,10 +105,7 @@ def unsupported(path: str, value: Any, supported: Sequence[str]) -> str:
 
     `path`, `value`: as in `too_short`.
 
-    Parameters
-    ----------
-    supported : sequence of str
-        Values allowed.
+    `supported`: values allowed.
     """
     listed = ", ".join(_shown(one) for one in supported)
     return f"{path}: Unsupported value: {_shown(value)}: supported values: {listed}"

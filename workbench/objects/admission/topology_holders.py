@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission.topology_spec import constraint_errors
 from workbench.objects.fields import child, get_map, get_maps
 from workbench.objects.hyper_job import read_members, released_form
@@ -51,10 +51,7 @@ def topology_errors(data: Mapping[str, Any], release: Release) -> list[str]:
 def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
     """Notices about topology constraints in a manifest that name a tier which no HyperNode has.
 
-    Parameters
-    ----------
-    tier_names : collection of str, optional
-        Tier names of all HyperNodes; None if HyperNodes are unknown, and then there are no notices.
+    `tier_names`: tier names of all HyperNodes; None if HyperNodes are unknown, and then there are no notices.
     """
     if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
         return []

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import child, get_int, get_map, get_text
 from workbench.objects.job import Task
@@ -57,12 +57,7 @@ def partition_error(task: Task, job: str) -> str:
 def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> list[str]:
     """Texts of the API server's schema for violations in the field networkTopology of a spec; empty if there are none.
 
-    Parameters
-    ----------
-    data : mapping
-        The spec that may have the field.
-    where : str
-        Path of the spec.
+    `data`: the spec that may have the field. `where`: path of the spec.
     """
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
     errors = []
@@ -95,14 +90,8 @@ def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -
     """Warnings about a networkTopology that is accepted but does not take effect as written (docs/decisions.md,
     decision 10).
 
-    Parameters
-    ----------
-    data : mapping
-        The object that holds ``networkTopology``.
-    where : str
-        Path of the field within the manifest.
-    release : Release
-        The release whose rules apply.
+    `data`: the object that holds ``networkTopology``. `where`: path of the field within the manifest. `release`: the
+    release whose rules apply.
     """
     if data.get("networkTopology") is None:
         return []

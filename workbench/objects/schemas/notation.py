@@ -21,14 +21,8 @@ SCALARS = frozenset({"text", "int", "bool", "quantity", "any", "keys"})
 class Field:
     """The type of one field of a Kubernetes kind.
 
-    Attributes
-    ----------
-    form : str
-        ``one``, ``list`` or ``map``.
-    of : str or Field
-        Name of a type or scalar; for a list or mapping the type of its items.
-    since_1_15 : bool
-        Whether the field exists only in releases after 1.13.
+    `form`: ``one``, ``list`` or ``map``. `of`: name of a type or scalar; for a list or mapping the type of its items.
+    `since_1_15`: whether the field exists only in releases after 1.13.
     """
 
     form: Literal["one", "list", "map"]

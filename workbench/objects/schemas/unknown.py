@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.notation import SCALARS, Field, read_types
@@ -74,14 +74,8 @@ DESCRIBED_KINDS = frozenset(
 class Unknown:
     """A field that the object's kind does not have, or a label or annotation in Volcano's domain that no program reads.
 
-    Attributes
-    ----------
-    where : str
-        Path of the mapping that contains the field; empty: the object.
-    meant : str
-        The closest known name, or the replacement; empty: none is close.
-    is_key : bool
-        Whether the name is a label or an annotation instead of a field.
+    `where`: path of the mapping that contains the field; empty: the object. `meant`: the closest known name, or the
+    replacement; empty: none is close. `is_key`: whether the name is a label or an annotation instead of a field.
     """
 
     where: str

@@ -22,8 +22,6 @@ class GpuAscend910(PerPodGpuPolicy):
 
     The lowest numbers inside a ring are taken; of two rings with equally many free NPUs, the left one.
 
-    Notes
-    -----
     Source: Ascend mind-cluster, ascend-for-volcano, internal/npu/ascend910/ascend910old/module910x8.
     """
 
@@ -54,17 +52,8 @@ class GpuAscend910(PerPodGpuPolicy):
 def node_priority(request: int, left: int, right: int) -> int | None:
     """Priority of a node for a pod, given the free NPUs of its two rings.
 
-    Parameters
-    ----------
-    request : int
-        NPUs asked for.
-    left, right : int
-        Free NPUs of the rings 0-3 and 4-7.
-
-    Returns
-    -------
-    int or None
-        0 is best; None: the pod does not fit.
+    `request`: NPUs asked for. `left`, `right`: free NPUs of the rings 0-3 and 4-7. Returns int or None: 0 is best;
+    None: the pod does not fit.
     """
     if request == WHOLE_NODE:
         return 0 if left + right == WHOLE_NODE else None

@@ -88,17 +88,9 @@ class GpuPolicy(Parametrised, ABC):
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
         """Choose GPUs for one pod on each of many nodes that share a bandwidth matrix.
 
-        Parameters
-        ----------
-        free : ndarray of shape (m, w), uint64
-            Bits of the free GPUs of each node.
-        n_gpus : ndarray of shape (m,), int32
-            GPUs that the pod on each node asks for.
-
-        Returns
-        -------
-        ndarray of shape (m, w), uint64, or None
-            Bits of the chosen GPUs; None: call `choose` for each node instead.
+        `free`: ndarray of shape (m, w), uint64; bits of the free GPUs of each node. `n_gpus`: ndarray of shape (m,),
+        int32; GPUs that the pod on each node asks for. Returns ndarray of shape (m, w), uint64, or None: bits of the
+        chosen GPUs; None: call `choose` for each node instead.
         """
         return None
 
@@ -203,16 +195,9 @@ class GpuQuestions:
     def assign_gpus(self, gang: Gang, node: Ints) -> GpuAssignment:
         """Choose GPUs for every placed pod of a gang.
 
-        Parameters
-        ----------
-        node : ndarray of shape (n_pods,), int32
-            -1 for pods without a node.
-
-        Notes
-        -----
-        Nodes with equal free GPUs, matrix and requests are decided together. The pods of a node are passed to the GPU
-        policy in the order of their positions in the gang. The policy is not called for a node whose only pod takes all
-        free GPUs.
+        `node`: ndarray of shape (n_pods,), int32; -1 for pods without a node. Nodes with equal free GPUs, matrix and
+        requests are decided together. The pods of a node are passed to the GPU policy in the order of their positions
+        in the gang. The policy is not called for a node whose only pod takes all free GPUs.
         """
         dealt = self._deal_lowest(gang, node) or self._deal_wholes(gang, node)
         if dealt is not None:
@@ -359,14 +344,8 @@ class PerPodGpuPolicy(GpuPolicy):
 def unlooked_notices(policy: str, blind: int, large: int, why: str) -> list[Notice]:
     """Warnings about nodes whose GPUs a policy takes by number, without a look at their links.
 
-    Parameters
-    ----------
-    policy : str
-        Name of the policy.
-    blind, large : int
-        Number of nodes without a bandwidth matrix, and of nodes with a matrix that the policy does not look at.
-    why : str
-        What the latter have, such as ``more than 16 GPUs``.
+    `policy`: name of the policy. `blind`, `large`: number of nodes without a bandwidth matrix, and of nodes with a
+    matrix that the policy does not look at. `why`: what the latter have, such as ``more than 16 GPUs``.
     """
     found = []
     if blind:

@@ -37,8 +37,6 @@ class GpuBestEffort(PerPodGpuPolicy):
     total is chosen, and the pod gets that set of it which has the most points. On a node without a bandwidth matrix,
     or with more than 16 GPUs, the pod gets the free GPUs with the lowest indices.
 
-    Notes
-    -----
     Source: NVIDIA go-gpuallocator, besteffort_policy.go. See `best_effort_sets` for what is not ported.
     """
 
@@ -76,6 +74,9 @@ class GpuBestEffort(PerPodGpuPolicy):
 def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: int, size: int) -> Masks:
     """Choose GPUs by NVIDIA's best-effort rule, for many sets of free GPUs of one machine.
 
+    Returns ndarray of shape (m,), int64: mask of the chosen set; 0: refused, because `size` is below 1 or above the
+    number of free GPUs, or more GPUs are required than `size`, or a required GPU is not free.
+
     Parameters
     ----------
     scores : ndarray of shape (n, n), int64
@@ -86,12 +87,6 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
         Mask of the GPUs that must be in the set.
     size : int
         GPUs per set: the number that the pod asks for.
-
-    Returns
-    -------
-    ndarray of shape (m,), int64
-        Mask of the chosen set; 0: refused, because `size` is below 1 or above the number of free GPUs, or more GPUs are
-        required than `size`, or a required GPU is not free.
 
     Notes
     -----
@@ -178,17 +173,9 @@ def first_sets(remainders: Masks, size: int) -> Masks:
     and one set takes all the padding; the first set can then be the one that is smaller by that number. Order:
     lexicographic by position, padding behind every device.
 
-    Parameters
-    ----------
-    remainders : ndarray of shape (m,), int64
-        Masks of the devices to split; all have the same number of devices, at least one.
-    size : int
-        Devices per set.
-
-    Returns
-    -------
-    ndarray of shape (m, s), int64
-        Masks of the s possible first sets of each remainder.
+    `remainders`: ndarray of shape (m,), int64; masks of the devices to split; all have the same number of devices, at
+    least one. `size`: devices per set. Returns ndarray of shape (m, s), int64: masks of the s possible first sets of
+    each remainder.
     """
     devices = device_lists(remainders.astype(np.uint64)[:, None])
     return (1 << devices) @ _first_positions(devices.shape[1], size)

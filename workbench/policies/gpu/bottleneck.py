@@ -45,8 +45,6 @@ class GpuBottleneck(GpuPolicy):
     `required`: whether the user asked for this policy by name; the policy then also warns if no node at all has a
     matrix.
 
-    Notes
-    -----
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node" and the pre-allocation of
     a group's pods. On machines of more than 16 GPUs the set for all pods together is still the best one. It is divided
     between two pods so that the slower pod is as fast as possible; among more pods it is divided by index, with a

@@ -45,11 +45,8 @@ def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
     `matrix`: its link types give the points if `link_score` knows at least one of them; otherwise the points are
     guessed from its bandwidths (see Notes).
 
-    Returns
-    -------
-    ndarray of shape (n, n), int64
-        Symmetric: if the link types of the two directions differ, the one with more points counts. 0 on the diagonal
-        and for pairs without a link.
+    Returns ndarray of shape (n, n), int64: symmetric: if the link types of the two directions differ, the one with more
+    points counts. 0 on the diagonal and for pairs without a link.
 
     Notes
     -----

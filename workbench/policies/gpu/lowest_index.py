@@ -48,20 +48,9 @@ class GpuSimple(PerPodGpuPolicy):
 def simple_set(available: int, required: int, size: int) -> int:
     """Mask of ``size`` GPUs: the required ones and the lowest other available ones.
 
-    Parameters
-    ----------
-    available : int
-        Mask of the free GPUs.
-    required : int
-        Mask of the GPUs that must be in the set.
-    size : int
-        GPUs wanted.
-
-    Returns
-    -------
-    int
-        0 if refused: `size` is below 1 or above the number of available GPUs, more GPUs are required than wanted, or a
-        required GPU is not available.
+    `available`: mask of the free GPUs. `required`: mask of the GPUs that must be in the set. `size`: GPUs wanted.
+    Returns 0 if refused: `size` is below 1 or above the number of available GPUs, more GPUs are required than wanted,
+    or a required GPU is not available.
     """
     if size < 1 or size > available.bit_count() or required & ~available or required.bit_count() > size:
         return 0

@@ -105,19 +105,9 @@ class GpuMapa(PerPodGpuPolicy):
 def predicted_bandwidth_gb_s(double: Floats, single: Floats, pcie: Floats) -> Floats:
     """Predicted bandwidth in GB/s of a collective, given the number of links of each type among its GPUs.
 
-    Parameters
-    ----------
-    double, single, pcie : ndarray of shape (m,), float64
-        Double NVLinks, single NVLinks and PCIe paths of each set of GPUs.
-
-    Returns
-    -------
-    ndarray of shape (m,), float64
-        May be negative: the formula is a fit, meant for comparing sets.
-
-    Notes
-    -----
-    Source: MAPA, src/Props.hh (getPredictedBW), 14 terms of the three counts.
+    `double`, `single`, `pcie`: ndarray of shape (m,), float64; double NVLinks, single NVLinks and PCIe paths of each
+    set of GPUs. Returns ndarray of shape (m,), float64: may be negative: the formula is a fit, meant for comparing
+    sets. Source: MAPA, src/Props.hh (getPredictedBW), 14 terms of the three counts.
     """
     x, y, z = (np.asarray(count, dtype=np.float64) for count in (double, single, pcie))
     terms = (

@@ -66,16 +66,8 @@ def static_set(machine: str, available: int, required: int, size: int) -> int:
 
     Returns mask of the set; 0 if the table has no such set.
 
-    Parameters
-    ----------
-    machine : str
-        Key of `TABLES`.
-    available : int
-        Mask of the free GPUs.
-    required : int
-        Mask of the GPUs that must be in the set.
-    size : int
-        GPUs wanted.
+    `machine`: key of `TABLES`. `available`: mask of the free GPUs. `required`: mask of the GPUs that must be in the
+    set. `size`: GPUs wanted.
     """
     for row in TABLES[machine].get(size, ()):
         if not row & ~available and not required & ~row:

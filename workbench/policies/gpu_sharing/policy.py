@@ -266,16 +266,9 @@ class GpuSharingPolicy(Composed):
     A gang is placed if at least `min_available` pods find a node, each on what the pods before it left. The topology is
     not read.
 
-    Parameters
-    ----------
-    rule : str
-        One of ``workbench.kernels.gpu_sharing.RULES``.
-    parameters : TieParameters or DrawParameters
-
-    Notes
-    -----
-    ``fgd-clustering`` reads which pods are on a node from the snapshot's running pods and the ledger's log. Pods that
-    were placed before a `Ledger.commit` are known by their shares only; a stream knows them all.
+    `parameters`: those of the rule. `rule`: one of ``workbench.kernels.gpu_sharing.RULES``. ``fgd-clustering`` reads
+    which pods are on a node from the snapshot's running pods and the ledger's log. Pods that were placed before a
+    `Ledger.commit` are known by their shares only; a stream knows them all.
     """
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
@@ -309,12 +302,8 @@ class GpuSharingPolicy(Composed):
     def state(self, snapshot: ClusterSnapshot, usual: TypicalShapes, order: Ints | None = None) -> GpuSharing:
         """The nodes of a snapshot as a `GpuSharing`, to be filled with many pods at once by this policy's rule.
 
-        Parameters
-        ----------
-        usual : TypicalShapes
-            Measure fragmentation; the policy judges by them, too, unless its parameters name usual pods.
-        order : ndarray of shape (n,), int32, optional
-            The nodes in the order in which equals win; None: by the parameter ``tie_seed``.
+        `usual`: measure fragmentation; the policy judges by them, too, unless its parameters name usual pods. `order`:
+        ndarray of shape (n,), int32; the nodes in the order in which equals win; None: by the parameter ``tie_seed``.
         """
         assert isinstance(self.node, _SharingNodes)
         return self.node.state(snapshot.ledger(), usual, order=order)

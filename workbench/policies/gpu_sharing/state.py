@@ -24,12 +24,8 @@ __all__ = ["GpuModels", "kinds_of", "other_columns", "shape_of", "sharing_nodes"
 class GpuModels:
     """The GPU models of a cluster's nodes, read from a label.
 
-    Attributes
-    ----------
-    names : tuple of str
-        In the order of their numbers. Nodes without the label have the model "".
-    of_node : ndarray of shape (n,), int32
-        Number of each node's model.
+    `names`: in the order of their numbers. Nodes without the label have the model "". `of_node`: ndarray of shape (n,),
+    int32; number of each node's model.
     """
 
     label: str
@@ -71,13 +67,9 @@ def shape_of(role: Role, label: str) -> TypicalShape:
 def typical_arrays(shapes: TypicalShapes, share: float, models: GpuModels, exponent: float | None = None) -> Typical:
     """The most frequent shapes as arrays of the kernel.
 
-    Parameters
-    ----------
-    share : float
-        Share of pods that the shapes make up (`TypicalShapes.frequencies`).
-    exponent : float, optional
-        Weigh each shape by its frequency times this power of the GPUs that it asks for, and shapes without GPUs with 0;
-        the weights add up to 1. None: by frequency alone.
+    `share`: share of pods that the shapes make up (`TypicalShapes.frequencies`). `exponent`: weigh each shape by its
+    frequency times this power of the GPUs that it asks for, and shapes without GPUs with 0; the weights add up to 1.
+    None: by frequency alone.
     """
     listed = shapes.frequencies(share)
     frequency = np.array([each for _, each in listed], dtype=np.float64)
@@ -102,16 +94,9 @@ def other_columns(resources: Sequence[str]) -> list[int]:
 def sharing_nodes(ledger: Ledger, models: GpuModels, kinds: Ints, order: Ints) -> SharingNodes:
     """The nodes of a ledger as arrays of the kernel.
 
-    Parameters
-    ----------
-    kinds : ndarray of shape (n, w + 1), int32
-        Pods on each node by kind (`kinds_of`).
-    order : ndarray of shape (n,), int32
-        The nodes in the order in which equals win.
-
-    Notes
-    -----
-    A GPU that is missing between others, or broken, counts as one that is in use.
+    `kinds`: ndarray of shape (n, w + 1), int32; pods on each node by kind (`kinds_of`). `order`: ndarray of shape (n,),
+    int32; the nodes in the order in which equals win. A GPU that is missing between others, or broken, counts as one
+    that is in use.
     """
     resources = ledger.snapshot.resources
     cpu = resources.index(CPU) if CPU in resources else None

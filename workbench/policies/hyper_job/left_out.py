@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.name_list import name_list
 from workbench.model.placement import Placement
 from workbench.model.topology import TOP
 from workbench.policies.composed import Composed
@@ -22,12 +21,7 @@ __all__ = ["LeftOut", "shape_of"]
 class LeftOut:
     """Says why Jobs find no HyperNode of a tier, given the HyperNodes that the other Jobs have.
 
-    Parameters
-    ----------
-    jobs : sequence of Gang
-        The Jobs with pending pods.
-    ledger : Ledger
-        As it was searched.
+    `jobs`: the Jobs with pending pods. `ledger`: as it was searched.
     """
 
     def __init__(
@@ -42,14 +36,8 @@ class LeftOut:
     def why(self, number: int, tier: int, choice: Choice | None) -> str:
         """Why a Job has no HyperNode.
 
-        Parameters
-        ----------
-        number : int
-            Position of the Job in `jobs`.
-        tier : int
-            Tier of the HyperNodes.
-        choice : Choice or None
-            The HyperNodes of the other Jobs; None: no Job has one.
+        `number`: position of the Job in `jobs`. `tier`: tier of the HyperNodes. `choice`: the HyperNodes of the other
+        Jobs; None: no Job has one.
         """
         job, kind = self._jobs[number], self._trials.kinds[number]
         search, trials, topology = self._search, self._trials, self._ledger.topology

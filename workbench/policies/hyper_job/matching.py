@@ -11,6 +11,10 @@ __all__ = ["match_jobs"]
 def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], bool]) -> list[int]:
     """Assign Jobs to places.
 
+    Returns list of int: place of each Job, -1 for none. As many Jobs as possible have a place. Of the assignments with
+    that many Jobs, those that leave out later Jobs are preferred; then the first Job gets the first place possible,
+    then the second Job, and so on.
+
     Parameters
     ----------
     kinds : sequence of int
@@ -19,13 +23,6 @@ def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], b
         Number of places, which are in the order of preference.
     fits : callable
         Whether a Job of a kind fits a place. It is only asked where the answer matters, and may be slow the first time.
-
-    Returns
-    -------
-    list of int
-        Place of each Job, -1 for none. As many Jobs as possible have a place. Of the assignments with that many Jobs,
-        those that leave out later Jobs are preferred; then the first Job gets the first place possible, then the second
-        Job, and so on.
     """
     matching = _Matching(kinds, n_places, fits)
     hopeless: set[int] = set()

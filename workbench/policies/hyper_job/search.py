@@ -45,14 +45,8 @@ def highest_tier(constraint: TopologyConstraint | None, topology: Topology) -> i
 class Choice:
     """The HyperNodes that the search chose for the Jobs of a HyperJob.
 
-    Attributes
-    ----------
-    tier : int
-        Tier of the Jobs' HyperNodes.
-    around : int
-        HyperNode that holds all the chosen ones, inside which they were searched; `TOP` for the whole cluster.
-    domains : tuple of int
-        HyperNode of each Job with pending pods, -1 for none.
+    `tier`: tier of the Jobs' HyperNodes. `around`: HyperNode that holds all the chosen ones, inside which they were
+    searched; `TOP` for the whole cluster. `domains`: HyperNode of each Job with pending pods, -1 for none.
     """
 
     tier: int
@@ -82,14 +76,8 @@ class TierTried:
 class Search:
     """Finds the HyperNodes of one HyperJob on a ledger, which is only read.
 
-    Parameters
-    ----------
-    gang : Gang
-        A HyperJob in which at least one Job has pending pods.
-    jobs : sequence of Gang
-        The Jobs with pending pods.
-    held : mapping of str to int
-        HyperNode of each Job of the HyperJob that has running pods, by name.
+    `gang`: a HyperJob in which at least one Job has pending pods. `jobs`: the Jobs with pending pods. `held`: HyperNode
+    of each Job of the HyperJob that has running pods, by name.
 
     Attributes
     ----------

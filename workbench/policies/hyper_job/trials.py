@@ -28,10 +28,7 @@ class JobTrials:
 
     `kinds`: kind of each Job; Jobs of one kind differ only in their names and in the identities of their pods.
 
-    Parameters
-    ----------
-    jobs : sequence of Gang
-        The Jobs with pending pods.
+    `jobs`: the Jobs with pending pods.
     """
 
     def __init__(self, policy: Composed, jobs: Sequence[Gang], ledger: Ledger) -> None:

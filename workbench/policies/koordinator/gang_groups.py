@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench.cancel import check
+from workbench.model.counted import name_list
 from workbench.model.extras import KoordinatorWish
 from workbench.model.gang import Gang
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -38,12 +38,8 @@ def schedule_groups(
 
     The result is in the order of `gangs`.
 
-    Parameters
-    ----------
-    place : callable
-        Places the gang at a position of `gangs`.
-    mark, undo : callable
-        Return the present state, and go back to a state returned before.
+    `place`: places the gang at a position of `gangs`. `mark`, `undo`: return the present state, and go back to a state
+    returned before.
     """
     order = session_order(gangs)
     if not any(gang.extra(KoordinatorWish).gang_groups for gang in gangs):
@@ -89,13 +85,7 @@ def schedule_groups(
 
 
 class _Session:
-    """The gang groups of a session.
-
-    Parameters
-    ----------
-    order : sequence of int
-        Positions of the gangs in the order of the session.
-    """
+    """The gang groups of a session. `order`: positions of the gangs in the order of the session."""
 
     def __init__(self, gangs: Sequence[Gang], order: Sequence[int], snapshot: ClusterSnapshot) -> None:
         self._gangs = gangs

@@ -19,9 +19,8 @@ from workbench.model.arrays import Ints
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
-from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.extras import GpuGroup, GpuPlan, KoordinatorWish, PlannedPod
 from workbench.model.gang import Gang
-from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement
@@ -173,8 +172,6 @@ class KoordinatorGpu(Composed):
     itself. GPUs in plans of other groups are not free. If no set of nodes holds all pods, each pod is placed by itself,
     as in the document, and the gang is refused only if fewer than `min_available` pods find a node.
 
-    Notes
-    -----
     Plans are read from ``snapshot.gpu_plans``; the plan that a session makes is ``extra["gpu_plan"]`` of its decision.
     GPUs that the group already holds on a node count in the bottleneck of the GPUs that are added.
     """

@@ -61,16 +61,8 @@ class GpuChoice:
         Returns the bottlenecks; inf where fewer than two GPUs, including those in `bound`, are in the set; -1 where the
         matrix is unknown.
 
-        Parameters
-        ----------
-        matrix : BandwidthMatrix or None
-            Matrix of the node; None: unknown.
-        free : int
-            Mask of the free GPUs.
-        counts : sequence of int
-            Numbers of GPUs to choose.
-        bound : int
-            Mask of the GPUs that the group already holds on the node; their pairs count too.
+        `matrix`: matrix of the node; None: unknown. `free`: mask of the free GPUs. `counts`: numbers of GPUs to choose.
+        `bound`: mask of the GPUs that the group already holds on the node; their pairs count too.
         """
         held = bound.bit_count()
         solver = self._solver(matrix) if matrix is not None else None

@@ -80,14 +80,8 @@ class TreeNode:
     def count(self, offer: int, existing: int, score: int = 0) -> None:
         """Add a node's capacity and running pods to this tree node and to all its ancestors.
 
-        Parameters
-        ----------
-        offer : int
-            Pods that the node can take.
-        existing : int
-            Number of pods running on the node that the gang's selector matches.
-        score : int
-            The node's score.
+        `offer`: pods that the node can take. `existing`: number of pods running on the node that the gang's selector
+        matches. `score`: the node's score.
         """
         for at in self.chain():
             at.offer += offer
@@ -139,10 +133,7 @@ def comes_before(a: TreeNode, b: TreeNode, fewer_first: bool) -> bool:
     More running pods of the same selector come first, compared level by level upwards from the two; then fewer (or
     more) slots, level by level upwards; then the higher score; then the smaller name.
 
-    Parameters
-    ----------
-    fewer_first : bool
-        Whether fewer slots come before more.
+    `fewer_first`: whether fewer slots come before more.
     """
     for one, other in zip(a.chain(), b.chain(), strict=False):
         if one.existing != other.existing:
@@ -169,17 +160,9 @@ def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[
 
     The number of pods below each tree node is rounded down to the multiple of its layer.
 
-    Parameters
-    ----------
-    wanted : int
-        Pods to place below it.
-    multiples : mapping of str to int
-        Per layer the number that the pods of one domain must be a multiple of.
-
-    Returns
-    -------
-    list of (TreeNode, int)
-        Every cluster node below `at` in the order of filling, with the pods that it takes (0 for nodes not needed).
+    `wanted`: pods to place below it. `multiples`: per layer the number that the pods of one domain must be a multiple
+    of. Returns list of (TreeNode, int): every cluster node below `at` in the order of filling, with the pods that it
+    takes (0 for nodes not needed).
     """
     wanted = _rounded(min(at.offer, wanted), at.layer, multiples)
     if not at.children:

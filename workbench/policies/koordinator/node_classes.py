@@ -117,14 +117,8 @@ def node_classes(
 class _Values:
     """Finds the best bottleneck on a node for each number of GPUs, over the pods of a group that fit there.
 
-    Parameters
-    ----------
-    gpus : ndarray of shape (roles,), int64
-        GPUs of a pod of each role.
-    choice : GpuChoice
-        Rule that gives the best bottleneck of a number of GPUs.
-    matrices : sequence of BandwidthMatrix
-        The matrices of the cluster.
+    `gpus`: ndarray of shape (roles,), int64; GPUs of a pod of each role. `choice`: rule that gives the best bottleneck
+    of a number of GPUs. `matrices`: the matrices of the cluster.
     """
 
     def __init__(self, gpus: Longs, choice: GpuChoice, matrices: Sequence[BandwidthMatrix]) -> None:
@@ -138,16 +132,8 @@ class _Values:
 
         A number that no mixture of pods takes gets the next lower number's bottleneck.
 
-        Parameters
-        ----------
-        room : tuple of tuple of int
-            The mixtures that fit: pods of each role.
-        number : int
-            Number of the node's matrix; -1: unknown.
-        mask : int
-            The free GPUs.
-        held : int
-            GPUs that the group holds on the node already.
+        `room`: the mixtures that fit: pods of each role. `number`: number of the node's matrix; -1: unknown. `mask`:
+        the free GPUs. `held`: GPUs that the group holds on the node already.
         """
         taken = self._taken.get(room)
         if taken is None:

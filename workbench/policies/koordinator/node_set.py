@@ -77,21 +77,11 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
 
     Returns None if no set of nodes holds all pods, or none was found before the search had to stop.
 
-    Parameters
-    ----------
-    classes : sequence of NodeClass
-        Classes without a common node.
-    counts : tuple of int
-        Pods of each shape.
-    gpus : tuple of int
-        GPUs of one pod of each shape.
-
-    Notes
-    -----
-    Order of preference: fewest nodes; fewest GPUs left over on them; largest bottleneck of the worst node;
-    lexicographically smallest ranks of names. The best set is found by dynamic programming over the pods still to
-    place, class by class. The search stops after a number of steps; the answer, with ``proven`` False, is then the best
-    set apart from bandwidth, or the set that fills one node after another.
+    `classes`: classes without a common node. `counts`: pods of each shape. `gpus`: GPUs of one pod of each shape. Order
+    of preference: fewest nodes; fewest GPUs left over on them; largest bottleneck of the worst node; lexicographically
+    smallest ranks of names. The best set is found by dynamic programming over the pods still to place, class by class.
+    The search stops after a number of steps; the answer, with ``proven`` False, is then the best set apart from
+    bandwidth, or the set that fills one node after another.
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
     group = _Group(classes, counts, gpus)

@@ -45,8 +45,6 @@ class GpuPartition(GpuPolicy):
     a pod, the policy ``Prefer`` gives it the lowest free indices and ``Honor`` refuses. Of several pods on a node the
     larger ones are served first.
 
-    Notes
-    -----
     Source: Koordinator, deviceshare GPU allocator. Its topology scopes are left out, because they need the PCIe roots
     and NUMA nodes of a Device, which a GPU policy does not see.
     """
@@ -94,20 +92,9 @@ class GpuPartition(GpuPolicy):
 def choose_partition(count: int, used: int, present: int) -> int | None:
     """Choose the partition of `count` GPUs that leaves most whole partitions for other pods.
 
-    Parameters
-    ----------
-    count : int
-        GPUs wanted.
-    used : int
-        Mask of the GPUs that pods use wholly or in part.
-    present : int
-        Mask of healthy GPUs.
-
-    Returns
-    -------
-    int or None
-        Mask of the chosen partition; None if the table has no free partition of this size. Ties: the first partition
-        of the table (upstream's sort is not stable).
+    `count`: GPUs wanted. `used`: mask of the GPUs that pods use wholly or in part. `present`: mask of healthy GPUs.
+    Returns int or None: mask of the chosen partition; None if the table has no free partition of this size. Ties: the
+    first partition of the table (upstream's sort is not stable).
     """
     free = [mask for mask in HOPPER_TABLE.get(count, ()) if not mask & used and not mask & ~present]
     return max(free, key=lambda mask: _left_whole(count, used | mask), default=None)

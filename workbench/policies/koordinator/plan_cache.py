@@ -15,8 +15,7 @@ import numpy as np
 
 from workbench.model.arrays import Words
 from workbench.model.cluster_facts import ClusterFacts
-from workbench.model.extras import GpuGroup
-from workbench.model.gpu_plan import GpuPlan
+from workbench.model.extras import GpuGroup, GpuPlan
 from workbench.model.gpu_shares import words_of_mask
 
 __all__ = ["PlanAction", "PlanCache", "node_scores", "plan_action"]
@@ -30,11 +29,8 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
     `bound`: pods of the group that are bound already. `planned_node_feasible`: the planned node is among those that
     passed the filters, and the planned GPUs are free and healthy.
 
-    Returns
-    -------
-    {"use-plan", "place-this-pod", "replan-group"}
-        Follow the plan if possible. Otherwise place this pod by itself if a pod of the group is bound already, or else
-        make a new plan for the whole group.
+    Returns {"use-plan", "place-this-pod", "replan-group"}: follow the plan if possible. Otherwise place this pod by
+    itself if a pod of the group is bound already, or else make a new plan for the whole group.
     """
     if planned_node_feasible:
         return "use-plan"
@@ -79,17 +75,8 @@ class PlanCache:
     def reserved(self, snapshot: ClusterFacts, namespace: str = "", group: GpuGroup | None = None) -> Words:
         """GPUs that the plans of other groups reserve.
 
-        Parameters
-        ----------
-        namespace : str
-            Namespace of the group's pods.
-        group : GpuGroup, optional
-            The group whose own plan is left out; None: the plans of all groups count.
-
-        Returns
-        -------
-        ndarray of shape (n, w), uint64
-            Bits of the reserved GPUs of each node.
+        `namespace`: namespace of the group's pods. `group`: the group whose own plan is left out; None: the plans of
+        all groups count. Returns ndarray of shape (n, w), uint64: bits of the reserved GPUs of each node.
         """
         words = np.zeros_like(snapshot.gpu_free)
         for plan in self.plans:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.model.arrays import Ints, Words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.counted import counted
-from workbench.model.gpu_plan import GpuPlan
+from workbench.model.extras import GpuPlan
 from workbench.model.gpu_shares import words_of_mask
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
@@ -30,25 +30,10 @@ __all__ = ["GangTurn"]
 class GangTurn:
     """Places one gang's pods, on copies of the free resources, by the rules of Koordinator's GPU groups.
 
-    Parameters
-    ----------
-    free : ndarray of shape (n, w), uint64
-        GPUs that are free for this gang; changed.
-    members : mapping of int to int
-        GPUs that bound pods of the group hold on each node; changed.
-    bound : int
-        Number of the group's pods that are bound.
-
-    Attributes
-    ----------
-    node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for none.
-    masks : dict of int to int
-        GPUs of each placed pod that asks for some.
-    members : dict of int to int
-        GPUs of the whole group on each node.
-    planned : set of int
-        Pods that a plan of the group covers.
+    `free`: ndarray of shape (n, w), uint64; GPUs that are free for this gang; changed. `members`: GPUs that bound pods
+    of the group hold on each node; changed. `bound`: number of the group's pods that are bound. `node`: ndarray of
+    shape (n_pods,), int32; node of each pod, -1 for none. `masks`: GPUs of each placed pod that asks for some.
+    `members`: GPUs of the whole group on each node. `planned`: pods that a plan of the group covers.
     """
 
     # `by_plan` follows the plan that lives; what it leaves, `together` places by a new plan, or, where the group needs
@@ -80,11 +65,8 @@ class GangTurn:
     def by_plan(self, plan: GpuPlan | None) -> list[int]:
         """Place the pods as a live plan assigns them.
 
-        Returns
-        -------
-        list of int
-            Pods that need a new plan: all pods if there is no plan, or if the plan is invalid and no pod is bound;
-            otherwise none, because pods that cannot follow the plan were placed by themselves.
+        Returns list of int: pods that need a new plan: all pods if there is no plan, or if the plan is invalid and no
+        pod is bound; otherwise none, because pods that cannot follow the plan were placed by themselves.
         """
         pods = self.pods()
         if plan is None:

@@ -54,14 +54,8 @@ def schedule_alike(
 ) -> tuple[list[int], PodChoice | None]:
     """Put pods of one shape on nodes, one after another, until one finds none.
 
-    Parameters
-    ----------
-    cluster : KubeCluster
-        Holds the pods afterwards.
-    count : int
-        Number of pods.
-    candidates : ndarray of shape (k,), int32
-        As for `schedule_pod`.
+    `cluster`: holds the pods afterwards. `count`: number of pods. `candidates`: ndarray of shape (k,), int32; as for
+    `schedule_pod`.
 
     Returns
     -------

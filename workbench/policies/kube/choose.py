@@ -27,10 +27,7 @@ _AT_LEAST = 100
 def walk(nodes: KubeNodes, arrived: Ints) -> Ints:
     """Order in which nodes are looked at: one of each zone in turn, zones and the nodes in them by arrival.
 
-    Parameters
-    ----------
-    arrived : ndarray of shape (n,), int32
-        Indices of the nodes in the order in which the scheduler heard of them.
+    `arrived`: ndarray of shape (n,), int32; indices of the nodes in the order in which the scheduler heard of them.
     """
     if nodes.labels.columns.keys().isdisjoint((*_REGION, *_ZONE)):
         return arrived
@@ -60,10 +57,7 @@ def _first_label(nodes: KubeNodes, keys: Sequence[str]) -> Ints:
 def nominated_node(nodes: KubeNodes, candidates: Ints, name: str) -> int | None:
     """Index of a pod's nominated node; None if it is none of the candidates, or unknown.
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (k,), int32
-        Indices of the nodes.
+    `candidates`: ndarray of shape (k,), int32; indices of the nodes.
     """
     return next((i for i in candidates.tolist() if nodes.names[i] == name), None)
 

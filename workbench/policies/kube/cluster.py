@@ -127,12 +127,8 @@ class KubeNodes(Value):
 
         A node without the label has 0.
 
-        Parameters
-        ----------
-        amounts : ndarray of shape (n,), int64
-            Of each node, such as the number of its pods.
-        counted : ndarray of shape (n,), bool, optional
-            Nodes whose amounts are summed; None: all.
+        `amounts`: ndarray of shape (n,), int64; of each node, such as the number of its pods. `counted`: ndarray of
+        shape (n,), bool; nodes whose amounts are summed; None: all.
         """
         codes, n_values = self.codes(key)
         inside = codes >= 0 if counted is None else counted & (codes >= 0)
@@ -168,12 +164,8 @@ def follow_searches(ledger: Ledger) -> None:
 class KubeCluster(Working):
     """The working copy of a cluster: what is requested on each node, changed pod by pod.
 
-    Parameters
-    ----------
-    pods : iterable of (PodShape, int)
-        Pods that have a node, with the index of the node.
-    namespaces : mapping of str to mapping of str to str
-        Labels of the namespaces.
+    `pods`: iterable of (PodShape, int); pods that have a node, with the index of the node. `namespaces`: labels of the
+    namespaces.
 
     Attributes
     ----------
@@ -204,10 +196,7 @@ class KubeCluster(Working):
     def of_ledger(cls, ledger: Ledger, idle: Longs) -> KubeCluster:
         """The cluster as a ledger has it; the pods are the ledger's own, so take away what you put there.
 
-        Parameters
-        ----------
-        idle : ndarray of shape (n, r), int64
-            Idle resources of its nodes.
+        `idle`: ndarray of shape (n, r), int64; idle resources of its nodes.
         """
         nodes = KubeNodes.of_snapshot(ledger.snapshot)
         cluster = cls(nodes)

@@ -52,10 +52,7 @@ def named_nodes(shape: PodShape) -> frozenset[str] | None:
 def filter_named(nodes: KubeNodes, shape: PodShape, statuses: NodeStatuses) -> None:
     """Fail the nodes that are not looked at, because the pod names others (`named_nodes`).
 
-    Parameters
-    ----------
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `statuses`: the nodes to ask about; receives the failures.
     """
     named = named_nodes(shape)
     if named is not None:
@@ -116,10 +113,7 @@ def taint_scores(nodes: KubeNodes, shape: PodShape, at: Ints) -> Longs:
 
     A taint is soft if its effect is PreferNoSchedule.
 
-    Parameters
-    ----------
-    at : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `at`: ndarray of shape (m,), int32; indices of the nodes.
     """
     avoided = nodes.avoided(shape.filter.tolerations)
     counts = np.zeros(len(at), dtype=np.int64) if avoided is None else avoided[at]

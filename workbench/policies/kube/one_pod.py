@@ -191,12 +191,8 @@ def filter_pod(
 ) -> NodeStatuses:
     """Ask filters about a pod on some nodes.
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (k,), int32
-        Indices of the nodes.
-    plugins : collection of str
-        The plugins that are asked, by upstream's names.
+    `candidates`: ndarray of shape (k,), int32; indices of the nodes. `plugins`: the plugins that are asked, by
+    upstream's names.
     """
     statuses = NodeStatuses(candidates)
     for statuses.plugin, filter_nodes in FILTERS.items():
@@ -208,10 +204,7 @@ def filter_pod(
 def passes(cluster: KubeCluster, shape: PodShape, node: int, settings: KubeSettings) -> Status:
     """The filters' status of a pod on one node.
 
-    Parameters
-    ----------
-    node : int
-        Index of the node.
+    `node`: index of the node.
     """
     return filter_pod(cluster, shape, np.array([node], dtype=np.int32), settings).of(0)
 
@@ -225,11 +218,7 @@ def score_pod(
 ) -> dict[str, Longs]:
     """Weighted score of each plugin that takes part, on the feasible nodes: int64 of shape (m,).
 
-    Parameters
-    ----------
-    feasible : ndarray of shape (m,), int32
-    plugins : collection of str
-        The plugins that are asked, by upstream's names.
+    `feasible`: ndarray of shape (m,), int32. `plugins`: the plugins that are asked, by upstream's names.
     """
     parts = {}
     for name, (weight, score) in SCORES.items():

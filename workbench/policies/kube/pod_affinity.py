@@ -29,10 +29,7 @@ _EXISTING = Status(Code.UNSCHEDULABLE, ("node(s) didn't satisfy existing pods an
 def filter_pod_affinity(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses) -> None:
     """Fail nodes that break the pod's required affinity or anti-affinity, or the anti-affinity of pods there.
 
-    Parameters
-    ----------
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `statuses`: the nodes to ask about; receives the failures.
     """
     nodes, at = cluster.nodes, statuses.nodes
     rules = shape.resolved
@@ -76,10 +73,7 @@ def pod_affinity_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSet
     Preferred terms of the pod, and required and preferred terms of pods in the cluster that select it, add their
     weights to every node of the domain. None: the plugin is skipped, because no term meets a pod.
 
-    Parameters
-    ----------
-    at : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `at`: ndarray of shape (m,), int32; indices of the nodes.
     """
     nodes, rules = cluster.nodes, shape.resolved
     prefers = bool(rules.preferred_affinity or rules.preferred_anti_affinity)

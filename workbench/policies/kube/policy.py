@@ -65,17 +65,10 @@ _CODES = {
 class _Tries:
     """What one or more cycles made of the pods of a gang.
 
-    Attributes
-    ----------
-    node : ndarray of shape (n_pods,), int32
-    held : list of (PodShape, list of int)
-        Nodes on which the cluster counts pods of each shape.
-    reasons : dict of int to tuple of Notice
-        Why pods of a role found no node in the last cycle.
-    left : list of (int, list of int)
-        Runs of pods that found none in it: role, and positions in the gang.
-    remaining : int
-        Pods that were not tried in it.
+    `node`: ndarray of shape (n_pods,), int32. `held`: list of (PodShape, list of int); nodes on which the cluster
+    counts pods of each shape. `reasons`: why pods of a role found no node in the last cycle. `left`: list of (int, list
+    of int); runs of pods that found none in it: role, and positions in the gang. `remaining`: pods that were not tried
+    in it.
     """
 
     node: Ints
@@ -249,12 +242,7 @@ class KubeScheduler(Composed):
     ) -> list[Decision]:
         """Decide on all gangs of one session, in the order of kube-scheduler's queue, on one ledger.
 
-        Parameters
-        ----------
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
-        recorders : mapping of int to Recorder
-            Recorder of a gang, by its position in `gangs`.
+        `recorders`: recorder of a gang, by its position in `gangs`.
         """
         ledger = snapshot.ledger()
         follow_searches(ledger)

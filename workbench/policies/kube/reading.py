@@ -78,12 +78,7 @@ def priorities_differ(gang: Gang) -> Notice | None:
 def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterator[Notice]:
     """Notices about requests of a gang that have no effect on kube-scheduler.
 
-    Parameters
-    ----------
-    policy : str
-        Name of the policy.
-    topology : bool
-        Whether the policy reads the gang's topology constraint itself.
+    `policy`: name of the policy. `topology`: whether the policy reads the gang's topology constraint itself.
     """
     if not topology and gang.constraint is not None:
         mode = gang.constraint.mode or "hard"

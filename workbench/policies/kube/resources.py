@@ -51,10 +51,7 @@ def filter_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, st
 
     A request above a node's allocatable amount cannot be helped by evicting pods.
 
-    Parameters
-    ----------
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `statuses`: the nodes to ask about; receives the failures.
     """
     nodes, rows = cluster.nodes, statuses.nodes
     row, _, _ = cluster.rows(shape)
@@ -99,12 +96,7 @@ def _filtered(shape: PodShape, settings: KubeSettings) -> list[str]:
 def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, nodes: Ints, cap: int) -> Longs:
     """Count the pods of a shape that pass `filter_fit` one after another on each of some nodes: int64 of shape (m,).
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes.
-    cap : int
-        Larger counts are given as this number.
+    `nodes`: ndarray of shape (m,), int32; indices of the nodes. `cap`: larger counts are given as this number.
     """
     columns = cluster.nodes.resources
     filtered = {PODS, *_filtered(shape, settings)}
@@ -120,12 +112,8 @@ def pods_that_fit(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
 class NodeAmounts:
     """Amounts of one resource that a score reads of some nodes.
 
-    Attributes
-    ----------
-    used, capacity : ndarray of shape (m,), int64
-        What the pods on each node use, and what is allocatable there.
-    row : int
-        What one pod of the shape adds to `used`.
+    `used`, `capacity`: ndarray of shape (m,), int64; what the pods on each node use, and what is allocatable there.
+    `row`: what one pod of the shape adds to `used`.
     """
 
     weight: int
@@ -166,14 +154,8 @@ def amounts_of(
     A resource that no node has is left out, and one that the pod does not request unless it is cpu, memory or
     ephemeral-storage.
 
-    Parameters
-    ----------
-    resources : sequence of (str, int)
-        Resources with their weights.
-    nodes : ndarray of shape (m,), int32
-        Indices of the nodes.
-    assumed : bool
-        Whether to add what scores assume for containers without a request.
+    `resources`: sequence of (str, int); resources with their weights. `nodes`: ndarray of shape (m,), int32; indices of
+    the nodes. `assumed`: whether to add what scores assume for containers without a request.
     """
     row, assumed_row, _ = cluster.rows(shape)
     found = []
@@ -201,12 +183,7 @@ def fit_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings, no
 def strategy_scores(settings: KubeSettings, amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
     """Score of NodeResourcesFit on nodes after so many pods of the shape more: int64 of shape (n_nodes,).
 
-    Parameters
-    ----------
-    amounts : sequence of NodeAmounts
-        Of these nodes, and perhaps of others behind them.
-    pods : int
-        The pod that is scored is one of them.
+    `amounts`: of these nodes, and perhaps of others behind them. `pods`: the pod that is scored is one of them.
     """
     total: Longs = np.zeros(n_nodes, dtype=np.int64)
     # Sum of the weights: one number for all nodes, or a number for each once a node lacks a resource.
@@ -257,12 +234,7 @@ def _weighted(weight: int, score: Longs | int, lacking: Mask | None) -> Longs | 
 def broken_line(points: list[tuple[int, int]], at: Longs) -> Longs:
     """Values of a line through points with rising x, flat outside of them, in integer arithmetic that truncates.
 
-    Parameters
-    ----------
-    points : list of (int, int)
-        At least one point (x, y).
-    at : ndarray of shape (m,), int64
-        Places x.
+    `points`: list of (int, int); at least one point (x, y). `at`: ndarray of shape (m,), int64; places x.
     """
     values = np.full(len(at), points[-1][1], dtype=np.int64)
     for (x0, y0), (x1, y1) in reversed(list(pairwise(points))):
@@ -298,10 +270,7 @@ def balanced_step(before: Longs, after: Longs) -> Longs:
 def evenness(amounts: Sequence[NodeAmounts], n_nodes: int, pods: int) -> Longs:
     """How evenly resources of nodes are used after so many pods of the shape more: int64 of shape (n_nodes,), 0 to 100.
 
-    Parameters
-    ----------
-    amounts : sequence of NodeAmounts
-        Of these nodes, and perhaps of others behind them.
+    `amounts`: of these nodes, and perhaps of others behind them.
     """
     shares = [_used_share(each, n_nodes, pods) for each in amounts]
     known = [None if each.lacking is None else ~each.lacking[:n_nodes] for each in amounts]

@@ -33,10 +33,7 @@ _LABEL = f"{_SKEW} (missing required label)"
 def filter_spread(cluster: KubeCluster, shape: PodShape, statuses: NodeStatuses) -> None:
     """Fail nodes on which a pod would break one of its hard constraints, or that lack the label of one.
 
-    Parameters
-    ----------
-    statuses : NodeStatuses
-        The nodes to ask about; receives the failures.
+    `statuses`: the nodes to ask about; receives the failures.
     """
     nodes = cluster.nodes
     constraints = [each for each in shape.resolved.spread if each.hard]
@@ -62,10 +59,7 @@ def spread_scores(cluster: KubeCluster, shape: PodShape, settings: KubeSettings,
 
     None: the plugin is skipped, because the pod has no soft constraint.
 
-    Parameters
-    ----------
-    at : ndarray of shape (m,), int32
-        Indices of the nodes.
+    `at`: ndarray of shape (m,), int32; indices of the nodes.
     """
     nodes = cluster.nodes
     own = bool(shape.resolved.spread)

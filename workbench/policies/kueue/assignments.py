@@ -34,12 +34,8 @@ Longs = npt.NDArray[np.int64]
 def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
     """The assignment of pods to leaves, sorted by path.
 
-    Parameters
-    ----------
-    chosen : ndarray of shape (m,), int64
-        Leaves, in any order; one may stand more than once.
-    count : ndarray of shape (n,), int64
-        Pods of every leaf of the tree; chosen leaves without pods are left out.
+    `chosen`: ndarray of shape (m,), int64; leaves, in any order; one may stand more than once. `count`: ndarray of
+    shape (n,), int64; pods of every leaf of the tree; chosen leaves without pods are left out.
     """
     rank = leaves.tree.rank[-1]
     used = np.unique(chosen[count[chosen] > 0])
@@ -50,10 +46,7 @@ def from_leaves(leaves: Leaves, chosen: Longs, count: Longs) -> Assignment:
 def merge(leaves: Leaves, first: Assignment, second: Assignment) -> Assignment:
     """Both assignments in one, sorted by path; pods of the same domain are added.
 
-    Parameters
-    ----------
-    first, second : Assignment
-        All of their domains exist.
+    `first`, `second`: all of their domains exist.
     """
     total: dict[Path, int] = {}
     for values, count in (*first.domains, *second.domains):
@@ -101,14 +94,8 @@ def bound_of_replacement(leaves: Leaves, query: PlacementQuery, rest: Assignment
     (upstream takes any of them). Otherwise pods of a required level stay in its domain. A top domain whose label value
     is empty binds nothing: upstream cannot tell it from none.
 
-    Parameters
-    ----------
-    query : PlacementQuery
-        The pod set's request as a whole.
-    rest : Assignment
-        What is left of its assignment; all domains exist.
-    lost : int
-        Number of pods to place.
+    `query`: the pod set's request as a whole. `rest`: what is left of its assignment; all domains exist. `lost`: number
+    of pods to place.
     """
     paths = leaves.tree.paths[-1]
     held = [(paths[leaves.leaf_of[leaf_id(values)]], count) for values, count in rest.domains]

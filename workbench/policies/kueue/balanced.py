@@ -139,14 +139,7 @@ def prune(domains: Domains, query: PlacementQuery, level: int, first: int, end: 
 
     Those that hold fewer beside a leader can then take no leader.
 
-    Parameters
-    ----------
-    domains : Domains
-        Counts are changed.
-    first, end : int
-        The siblings.
-    threshold : int
-        In slices.
+    `domains`: counts are changed. `first`, `end`: the siblings. `threshold`: in slices.
     """
     if level < domains.tree.depth - 1:
         start = domains.tree.first_child[level]
@@ -175,19 +168,9 @@ def _drop(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, th
 def spread(domains: Domains, query: PlacementQuery, level: int, chosen: Longs, threshold: int) -> Longs | None:
     """Give each of as few domains as possible the threshold, and the rest to the first of them.
 
-    Parameters
-    ----------
-    domains : Domains
-        Counts of the domains that get something are set to that.
-    chosen : ndarray of shape (m,), int64
-        Domains of that level to choose from.
-    threshold : int
-        In slices.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        The domains that got something; None: the request cannot be spread so.
+    `domains`: counts of the domains that get something are set to that. `chosen`: ndarray of shape (m,), int64; domains
+    of that level to choose from. `threshold`: in slices. Returns ndarray of shape (k,), int64: the domains that got
+    something; None: the request cannot be spread so.
     """
     counts = domains.counts
     by_path = chosen[np.argsort(domains.tree.rank[level][chosen])]

@@ -21,16 +21,8 @@ Longs = npt.NDArray[np.int64]
 def descend(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
     """Distribute the request over the domains that were found and down to the leaves.
 
-    Parameters
-    ----------
-    domains : Domains
-        Counts are changed.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        Leaves that were visited; their counts are the pods and leaders that they got. Empty if the pods ran out of
-        domains, as upstream's defect has it.
+    `domains`: counts are changed. Returns ndarray of shape (k,), int64: leaves that were visited; their counts are the
+    pods and leaders that they got. Empty if the pods ran out of domains, as upstream's defect has it.
     """
     level, chosen = fit.level, fill_jointly(domains, query, fit.level, fit.domains)
     while level < min(domains.tree.depth - 1, query.slice_level):
@@ -43,17 +35,8 @@ def descend(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
 def fill_jointly(domains: Domains, query: PlacementQuery, level: int, ordered: Longs) -> Longs:
     """Distribute the whole request over domains of one level, by slices.
 
-    Parameters
-    ----------
-    domains : Domains
-        Counts are changed.
-    ordered : ndarray of shape (m,), int64
-        Domains of that level, in the order in which they are filled.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        As `descend`, of this level.
+    `domains`: counts are changed. `ordered`: ndarray of shape (m,), int64; domains of that level, in the order in which
+    they are filled. Returns ndarray of shape (k,), int64: as `descend`, of this level.
     """
     return _distribute(domains, level, ordered, query.n_slices, query.leaders, query.slice_size, query.least_free, True)
 
@@ -61,17 +44,8 @@ def fill_jointly(domains: Domains, query: PlacementQuery, level: int, ordered: L
 def fill_each(domains: Domains, query: PlacementQuery, fit: FitDomains) -> Longs:
     """Distribute what each domain got over its own children, level by level down to the leaves.
 
-    Parameters
-    ----------
-    domains : Domains
-        Counts are changed.
-    fit : FitDomains
-        Domains whose counts are what they got.
-
-    Returns
-    -------
-    ndarray of shape (k,), int64
-        As `descend`.
+    `domains`: counts are changed. `fit`: domains whose counts are what they got. Returns ndarray of shape (k,), int64:
+    as `descend`.
     """
     counts, level, chosen = domains.counts, fit.level, fit.domains
     while level < domains.tree.depth - 1:
@@ -106,17 +80,9 @@ def _distribute(
 ) -> Longs:
     """Give `need` pods or slices and the leaders to domains of one level in their order; the last one by best fit.
 
-    Parameters
-    ----------
-    ordered : ndarray of int64
-        Domains; their counts are set to what they get.
-    size : int
-        Pods of a unit of `need`.
-
-    Returns
-    -------
-    ndarray of int64
-        The domains that were given something, or nothing, in order; empty if the domains do not hold `need`.
+    `ordered`: ndarray of int64; domains; their counts are set to what they get. `size`: pods of a unit of `need`.
+    Returns ndarray of int64: the domains that were given something, or nothing, in order; empty if the domains do not
+    hold `need`.
     """
     counts = domains.counts
     plain, beside = domains.measures(by_slices)

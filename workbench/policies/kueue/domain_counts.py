@@ -82,12 +82,8 @@ class DomainCounts:
 def fit_counts(free: Longs, requests: Mapping[int, int]) -> tuple[Longs, Longs]:
     """How many pods fit into each row of free resources.
 
-    Parameters
-    ----------
-    free : ndarray of shape (n, r), int64
-        Negative amounts count as none.
-    requests : mapping of int to int
-        Requested amount by column, in the order of the resources' names; amounts of 0 do not limit.
+    `free`: ndarray of shape (n, r), int64; negative amounts count as none. `requests`: requested amount by column, in
+    the order of the resources' names; amounts of 0 do not limit.
 
     Returns
     -------
@@ -108,12 +104,7 @@ def fit_counts(free: Longs, requests: Mapping[int, int]) -> tuple[Longs, Longs]:
 def count_upwards(tree: LevelTree, query: PlacementQuery, counts: DomainCounts) -> None:
     """Fill in the counts of all levels from those of the leaves.
 
-    Parameters
-    ----------
-    query : PlacementQuery
-        Slices and leaders.
-    counts : DomainCounts
-        Those of the leaves are read, all others set.
+    `query`: slices and leaders. `counts`: those of the leaves are read, all others set.
     """
     everything = tree.spans(0, 0, tree.size(0))
     inner = [query.inner_size(level) for level in range(tree.depth)]

@@ -36,12 +36,7 @@ class Greedy:
 def greedy(domains: Domains, level: int, chosen: Longs, slices: int, leaders: int) -> Greedy | None:
     """Take domains of a level with most room first until the request is held; None if they do not hold it.
 
-    Parameters
-    ----------
-    chosen : ndarray of shape (m,), int64
-        Domains of that level to take from.
-    slices, leaders : int
-        The request.
+    `chosen`: ndarray of shape (m,), int64; domains of that level to take from. `slices`, `leaders`: the request.
     """
     counts = domains.counts
     ordered = domains.with_leader_order(level, chosen)
@@ -72,18 +67,10 @@ def smallest_set(
 
     The result is in the order of `ordered`.
 
-    Parameters
-    ----------
-    ordered : ndarray of int64
-        Domains of that level; the order decides between equal sets.
-    slices, leaders, slice_size : int
-        What the set must hold.
-
-    Notes
-    -----
-    A dynamic programme over states (domains used, leaders left, pods left), as upstream's: the first way to reach a
-    state is kept. States from which no set can be completed are left out, which changes no answer. `_States` holds all
-    states in two integers.
+    `ordered`: ndarray of int64; domains of that level; the order decides between equal sets. `slices`, `leaders`,
+    `slice_size`: what the set must hold. A dynamic programme over states (domains used, leaders left, pods left), as
+    upstream's: the first way to reach a state is kept. States from which no set can be completed are left out, which
+    changes no answer. `_States` holds all states in two integers.
     """
     bound = greedy(domains, level, ordered, slices, leaders)
     if bound is None:
@@ -115,14 +102,8 @@ class _States:
     The deficit is how many pods fewer the domains used hold than as many of the largest domain would. A set can be
     completed only if its deficit is at most that of the whole.
 
-    Parameters
-    ----------
-    options : _Options
-        Domains, in the order in which they are tried.
-    most : int
-        Number of domains in a set.
-    need : int
-        Pods that a set must hold.
+    `options`: domains, in the order in which they are tried. `most`: number of domains in a set. `need`: pods that a
+    set must hold.
     """
 
     def __init__(self, options: _Options, most: int, need: int) -> None:
@@ -196,15 +177,8 @@ class _States:
 def entropy_order(domains: Domains, level: int, chosen: Longs) -> Longs:
     """Domains by leaders, slices beside a leader, and how evenly their pods are spread over their children.
 
-    Parameters
-    ----------
-    chosen : ndarray of shape (m,), int64
-        Domains of that level.
-
-    Returns
-    -------
-    ndarray of shape (m,), int64
-        The domains, most of each first; ties: the smallest path.
+    `chosen`: ndarray of shape (m,), int64; domains of that level. Returns ndarray of shape (m,), int64: the domains,
+    most of each first; ties: the smallest path.
     """
     counts = domains.counts
     rank = domains.tree.rank[level]

@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from workbench.model.labels import HOSTNAME_LABEL, NodeLabels, NodeTaints
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
 from workbench.policies.kueue.level_tree import Path
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.topology_snapshot import PODS, TopologySnapshot, usage_of
 from workbench.policies.kueue.values import DomainUsage, Flavor, KueueNode, Outcome, PodSet, Replacement
 
@@ -24,12 +24,8 @@ __all__ = ["FlavorSnapshot", "is_node_of_flavor", "usage_of"]
 def is_node_of_flavor(node: KueueNode, node_labels: Mapping[str, str], levels: Sequence[str]) -> bool:
     """Whether pods of a flavor may go to a node: it is ready, not cordoned, and has all labels.
 
-    Parameters
-    ----------
-    node_labels : mapping of str to str
-        Labels of the flavor, which the node must have with these values.
-    levels : sequence of str
-        Labels of the topology, which the node must have with any value.
+    `node_labels`: labels of the flavor, which the node must have with these values. `levels`: labels of the topology,
+    which the node must have with any value.
     """
     if not node.ready or node.unschedulable:
         return False

@@ -51,14 +51,8 @@ class PodSetGroup:
 class GangReading:
     """A gang as a workload of Kueue.
 
-    Attributes
-    ----------
-    groups : tuple of PodSetGroup
-        In the order in which they are placed.
-    warnings : tuple of Notice
-        What Kueue cannot express.
-    impossible : Notice, optional
-        Why no level of the cluster can be asked for.
+    `groups`: in the order in which they are placed. `warnings`: what Kueue cannot express. `impossible`: why no level
+    of the cluster can be asked for.
     """
 
     groups: tuple[PodSetGroup, ...]
@@ -100,12 +94,8 @@ def read_gang(
 ) -> GangReading:
     """Read a gang as pod sets with topology requests.
 
-    Parameters
-    ----------
-    roles : sequence of int
-        The roles to place, in the order of the gang.
-    ladder : bool
-        Require the closest tier first, then wider ones up to the highest allowed; False: the highest allowed alone.
+    `roles`: the roles to place, in the order of the gang. `ladder`: require the closest tier first, then wider ones up
+    to the highest allowed; False: the highest allowed alone.
     """
     reader = _Reader(gang, topology, levels, ladder)
     try:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from workbench.model.kueue_request import KueueRequest
 from workbench.model.labels import NodeFilter, Requirement, Toleration
 from workbench.policies.kueue.cluster_levels import ClusterLevels
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.topology_snapshot import TopologySnapshot
 from workbench.policies.kueue.values import Assignment, Flavor, PodSet, TopologyRequest
 from workbench.policies.request import Request
@@ -31,10 +31,8 @@ _FLAVOR = Flavor("cluster", "default")
 class _Conditions(LeafConditions):
     """Also leaves out nodes on which the GPU policy finds no GPUs for a pod.
 
-    Attributes
-    ----------
-    gpus : mapping of str to ndarray of bool
-        For each pod set, by name, the leaves with suitable GPUs; a pod set without an entry needs none.
+    `gpus`: mapping of str to ndarray of bool; for each pod set, by name, the leaves with suitable GPUs; a pod set
+    without an entry needs none.
     """
 
     gpus: Mapping[str, Mask] = field(default_factory=dict)
@@ -52,10 +50,7 @@ class _Conditions(LeafConditions):
 class GangSnapshot(TopologySnapshot):
     """The nodes of a cluster with what is idle on them; what runs there is usage.
 
-    Parameters
-    ----------
-    request : Request
-        The question about a gang.
+    `request`: the question about a gang.
     """
 
     def __init__(self, request: Request, levels: ClusterLevels, gates: Gates) -> None:
@@ -78,10 +73,7 @@ class GangSnapshot(TopologySnapshot):
     def pod_set(self, name: str, role: int, count: int, topology: TopologyRequest) -> PodSet:
         """Pods of a role of the gang as a pod set.
 
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
+        `role`: index of the role in the gang.
         """
         demand, filters = self.request.demand, self.request.gang.roles[role].filter
         requests = {

@@ -24,14 +24,8 @@ class Leaves(Value):
     Nodes whose values down to the lowest level are equal are one leaf. If the lowest level is the hostname, its value
     alone tells leaves apart.
 
-    Attributes
-    ----------
-    levels : tuple of str
-        Node label keys, widest first.
-    tree : LevelTree
-        The leaves are the domains of its last level.
-    leaf_of : mapping of str to int
-        Leaf of each id (`leaf_id`), in the order of the leaves.
+    `levels`: node label keys, widest first. `tree`: the leaves are the domains of its last level. `leaf_of`: leaf of
+    each id (`leaf_id`), in the order of the leaves.
     """
 
     levels: tuple[str, ...]

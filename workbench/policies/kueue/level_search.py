@@ -111,14 +111,8 @@ def take_in_order(
 
     The last one, which could hold all of the rest, is exchanged for the best fit among those left.
 
-    Parameters
-    ----------
-    ordered : ndarray of shape (m,), int64
-        Domains of that level.
-    count : ndarray of shape (m,), int64
-        What each of them holds.
-    least_free : bool
-        Take the last one as it comes, without a best fit.
+    `ordered`: ndarray of shape (m,), int64; domains of that level. `count`: ndarray of shape (m,), int64; what each of
+    them holds. `least_free`: take the last one as it comes, without a best fit.
     """
     upto = np.cumsum(count)
     last = int(np.searchsorted(upto, need))

@@ -84,10 +84,7 @@ class LevelTree(Value):
     def below(self, level: int, domain: int, lower: int) -> slice:
         """Indices of all domains of a lower level that are inside a domain.
 
-        Parameters
-        ----------
-        lower : int
-            The lower level, or `level` itself.
+        `lower`: the lower level, or `level` itself.
         """
         first, end = self.spans(level, domain, domain + 1)[lower - level]
         return slice(first, end)

@@ -20,12 +20,8 @@ Longs = npt.NDArray[np.int64]
 class Domains:
     """The domains of a tree with their counts, and how they are ordered.
 
-    Parameters
-    ----------
-    least_free : bool
-        Least free capacity first; False: most free first, and then the best fit.
-    by_affinity : bool
-        Largest preferred node affinity first.
+    `least_free`: least free capacity first; False: most free first, and then the best fit. `by_affinity`: largest
+    preferred node affinity first.
     """
 
     def __init__(self, tree: LevelTree, counts: DomainCounts, least_free: bool, by_affinity: bool) -> None:
@@ -88,14 +84,8 @@ class Domains:
     def leader_first(self, level: int, domains: Longs, need: int, leaders: int, by_slices: bool) -> Longs:
         """Domains with the first one in front that can take the leader and still leave room for all workers.
 
-        Parameters
-        ----------
-        domains : ndarray of shape (m,), int64
-            Domains of that level.
-        need, leaders : int
-            The request; without leaders the order stays.
-        by_slices : bool
-            `need` is in slices; False: in pods.
+        `domains`: ndarray of shape (m,), int64; domains of that level. `need`, `leaders`: the request; without leaders
+        the order stays. `by_slices`: `need` is in slices; False: in pods.
         """
         if not leaders or len(domains) < 2:
             return domains

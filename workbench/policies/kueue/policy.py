@@ -17,7 +17,7 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.kueue.cluster_levels import ClusterLevels, cluster_levels
 from workbench.policies.kueue.gang_request import GangReading, read_gang
 from workbench.policies.kueue.gang_snapshot import GangSnapshot
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.story import Story
 from workbench.policies.kueue.workload_turn import Misfit, WorkloadTurn
 from workbench.policies.nearest import nearest_misses

@@ -1,18 +1,19 @@
 """`PlacementQuery`: what one pod set, or a leader with its workers, requests of a topology, as level numbers and sizes.
 
+`Gates` are Kueue's feature gates, with the defaults of release 0.19.
+
 Source: Kueue 0.19, pkg/cache/scheduler/tas_flavor_snapshot.go, findTopologyAssignment and buildSliceSizeAtLevel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.values import PodSet, SliceLayer, TopologyRequest
 
-__all__ = ["PlacementQuery", "read_query", "requested_level"]
+__all__ = ["Gates", "PlacementQuery", "read_query", "requested_level"]
 
 _NOTHING = TopologyRequest()
 
@@ -66,14 +67,8 @@ class PlacementQuery:
 def read_query(levels: Sequence[str], pods: PodSet, leaders: int, gates: Gates) -> PlacementQuery | str:
     """Read the request of a pod set; the text is Kueue's reason why it cannot be placed at all.
 
-    Parameters
-    ----------
-    levels : sequence of str
-        Levels of the topology, widest first.
-    pods : PodSet
-        The workers, with their present count.
-    leaders : int
-        Number of leader pods placed with them.
+    `levels`: levels of the topology, widest first. `pods`: the workers, with their present count. `leaders`: number of
+    leader pods placed with them.
     """
     request = pods.topology or _NOTHING
     layers = request.slices
@@ -139,3 +134,32 @@ def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> tuple[t
             return f"additional slice layer size {layer.size} must evenly divide parent layer size {above.size}"
         found += [(level, layer.size) for level in range(upper + 1, lower + 1)]
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Feature gates that change a placement or a scheduling cycle; the names are upstream's.
+
+    Gates that change only the speed of Kueue are not here.
+    """
+
+    TASProfileMixed: bool = True
+    TASBalancedPlacement: bool = False
+    TASMultiLayerTopology: bool = True
+    TASRespectNodeAffinityPreferred: bool = False
+    TASHandleOverlappingFlavors: bool = True
+    TASFailedNodeReplacement: bool = True
+    TASFailedNodeReplacementFailFast: bool = True
+    TASReplaceNodeOnPodTermination: bool = True
+    TASReplaceNodeOnNodeTaints: bool = True
+    TASReplaceNodeDueToNotReadyOverFixedTime: bool = False
+    TASRecomputeAssignmentWithinSchedulingCycle: bool = True
+    SkipReassignmentForPodOwnedWorkloads: bool = True
+    ElasticJobsViaWorkloadSlices: bool = False
+    ElasticJobsViaWorkloadSlicesWithTAS: bool = False
+
+    @classmethod
+    def of(cls, changed: Mapping[str, bool]) -> Gates:
+        """The defaults with the named gates changed; gates that are not modelled are ignored."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: on for name, on in changed.items() if name in known})

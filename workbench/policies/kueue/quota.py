@@ -25,21 +25,8 @@ class QuotaNode:
 
     A node's usage that exceeds what it does not lend counts at its parent, too.
 
-    Parameters
-    ----------
-    weight : float, optional
-        Under fair sharing; None: 1.
-
-    Attributes
-    ----------
-    cohorts, queues : list of QuotaNode
-        Children.
-    quotas : dict
-        By flavor and resource.
-    usage : dict
-        By flavor and resource.
-    subtree : dict
-        Quota of the node and of what its children lend, by flavor and resource.
+    `weight`: under fair sharing; None: 1. `cohorts`, `queues`: children. `quotas`: by flavor and resource. `usage`: by
+    flavor and resource. `subtree`: quota of the node and of what its children lend, by flavor and resource.
     """
 
     def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]], weight: float | None = None) -> None:

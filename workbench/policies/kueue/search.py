@@ -15,14 +15,13 @@ from workbench.policies.kueue.assignments import from_leaves
 from workbench.policies.kueue.balanced import DividesByZeroError, balanced_domains
 from workbench.policies.kueue.descent import descend, fill_each
 from workbench.policies.kueue.domain_counts import DomainCounts, count_upwards, fit_counts
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves
 from workbench.policies.kueue.level_search import FitDomains, NoFit, find_level
 from workbench.policies.kueue.level_tree import Path, is_inside
 from workbench.policies.kueue.messages import no_fit_text
 from workbench.policies.kueue.orders import Domains
-from workbench.policies.kueue.query import PlacementQuery, read_query
+from workbench.policies.kueue.query import Gates, PlacementQuery, read_query
 from workbench.policies.kueue.values import Flavor, Outcome, PodSet
 
 __all__ = ["Observer", "PlacementSearch"]
@@ -45,13 +44,8 @@ class PlacementSearch:
 
     `bound`: path of the domain that all pods must be in; empty: anywhere.
 
-    Parameters
-    ----------
-    conditions : LeafConditions, optional
-        None if leaves are no single nodes: nothing is then excluded by them.
-    columns : mapping of str to int
-        Column of each resource in `free`.
-    free : ndarray of shape (leaves, resources), int64
+    `conditions`: None if leaves are no single nodes: nothing is then excluded by them. `columns`: column of each
+    resource in `free`. `free`: ndarray of shape (leaves, resources), int64.
     """
 
     def __init__(

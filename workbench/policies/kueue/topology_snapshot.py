@@ -21,10 +21,9 @@ from workbench.policies.kueue.assignments import (
     stale_value,
     without_node,
 )
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.leaf_conditions import LeafConditions
 from workbench.policies.kueue.leaves import Leaves, leaf_id
-from workbench.policies.kueue.query import PlacementQuery, read_query, requested_level
+from workbench.policies.kueue.query import Gates, PlacementQuery, read_query, requested_level
 from workbench.policies.kueue.search import Observer, PlacementSearch
 from workbench.policies.kueue.values import Assignment, DomainUsage, Flavor, Outcome, PodSet, Replacement
 
@@ -123,6 +122,9 @@ class TopologySnapshot(Working, ABC):
     ) -> dict[str, Outcome]:
         """Find an assignment for each pod set of one workload, in their order; the snapshot is not changed.
 
+        Returns dict of str to Outcome: by name of the pod set. The first failure ends the search: its group has the
+        reason, the pod sets after it are absent.
+
         Parameters
         ----------
         pod_sets : sequence of PodSet
@@ -133,12 +135,6 @@ class TopologySnapshot(Working, ABC):
             What pod sets of the same workload were given on other flavors with the same nodes.
         replacement : Replacement, optional
             The workload's nodes that failed, and what its pod sets hold.
-
-        Returns
-        -------
-        dict of str to Outcome
-            By name of the pod set. The first failure ends the search: its group has the reason, the pod sets after it
-            are absent.
         """
         taken = [*assumed]
         found: dict[str, Outcome] = {}
@@ -162,10 +158,7 @@ class TopologySnapshot(Working, ABC):
     ) -> PlacementSearch:
         """The search for the domains of a pod set, with its leader, beside what other pod sets have taken.
 
-        Parameters
-        ----------
-        simulate_empty : bool
-            As in `place`.
+        `simulate_empty`: as in `place`.
         """
         for each in (workers, *([leader] if leader else [])):
             self._learn(each.requests)

@@ -23,12 +23,8 @@ __all__ = ["framework_warnings", "lacking_nodes", "nearest_misses", "tell", "tel
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
     """Record for the explanation every switch, in configuration order, and the rules in the order they were tried.
 
-    Parameters
-    ----------
-    switches : Switches
-        The switches as the rules found them.
-    node : ndarray of shape (p,), int32, optional
-        Node of each pod of the job; None: the job stays pending.
+    `switches`: the switches as the rules found them. `node`: ndarray of shape (p,), int32; node of each pod of the job;
+    None: the job stays pending.
     """
     table = switches.table
     taken = np.zeros(table.n_switches, dtype=np.int64)
@@ -47,14 +43,8 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
 def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following: int) -> None:
     """Add a text for the explanation: the idle switches that a job fills completely, and where the rule stops.
 
-    Parameters
-    ----------
-    switches : Switches
-        Receives the notes.
-    shares : iterable of (int, int)
-        Switch and number of pods, one pair for each filled switch.
-    following : int
-        The next switch, which the remaining pods would not fill; -1: there is none.
+    `switches`: receives the notes. `shares`: iterable of (int, int); switch and number of pods, one pair for each
+    filled switch. `following`: the next switch, which the remaining pods would not fill; -1: there is none.
     """
     for switch, taken in shares:
         switches.say(
@@ -67,14 +57,8 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
 def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: int) -> None:
     """Add a text for the explanation: the one or two switches to which the shared-switch rule gives pods.
 
-    Parameters
-    ----------
-    switches : Switches
-        Receives the notes.
-    shares : iterable of (int, int)
-        Switch and number of pods.
-    n_pods : int
-        Number of pods that the rule had to place; the text compares it with the free nodes of the switches.
+    `switches`: receives the notes. `shares`: iterable of (int, int); switch and number of pods. `n_pods`: number of
+    pods that the rule had to place; the text compares it with the free nodes of the switches.
     """
     for switch, taken in shares:
         switches.say(f"shared rule: {counted(taken, 'pod')} to {switches.describe(switch)}, closest to {n_pods}")

@@ -127,12 +127,8 @@ class SwitchJob:
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
         """Describe what the job lost by a fault: the pending pods that do not return to their former nodes.
 
-        Parameters
-        ----------
-        table : SwitchTable
-            The leaf switches and their nodes.
-        back : ndarray of shape (p,), bool
-            Whether each pending pod returns to its former node.
+        `table`: the leaf switches and their nodes. `back`: ndarray of shape (p,), bool; whether each pending pod
+        returns to its former node.
         """
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)

@@ -27,16 +27,9 @@ def job_kind(label: str, n_pods: int) -> JobKind:
 
     `label`: value of the label; empty: there is none. `n_pods`: pods of the whole job, running ones included.
 
-    Returns
-    -------
-    {"foundation", "padding", "common", "none", "invalid"}
-        ``foundation``: large-model-schema with enough pods. ``padding``: that label with fewer pods. ``common``:
-        normal-schema. ``none``: no label or ``null``, so that switch affinity is off. ``invalid``: any other value,
-        which the plugin refuses.
-
-    Notes
-    -----
-    Source: MindCluster documents.
+    Returns {"foundation", "padding", "common", "none", "invalid"}: ``foundation``: large-model-schema with enough pods.
+    ``padding``: that label with fewer pods. ``common``: normal-schema. ``none``: no label or ``null``, so that switch
+    affinity is off. ``invalid``: any other value, which the plugin refuses. Source: MindCluster documents.
     """
     if label in ("", "null"):
         return "none"

@@ -28,10 +28,8 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 
     `marked`: whether the job already crossed switches, or had a switch to itself, before this plan.
 
-    Returns
-    -------
-    ndarray of shape (c,), int8
-        One vote per switch of the plan, in the codes of `Plan.vote`; the pods under a switch vote alike.
+    Returns ndarray of shape (c,), int8: one vote per switch of the plan, in the codes of `Plan.vote`; the pods under a
+    switch vote alike.
     """
     if len(plan.switch) == 1 and not (marked or plan.whole):
         return np.zeros_like(plan.vote)
@@ -41,14 +39,8 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
     """Annotations of a pod that is placed under a switch, given the state of the switch.
 
-    Parameters
-    ----------
-    state : int
-        State of the switch: idle, shared or exclusive.
-    unhealthy : bool
-        Whether the pod marks the switch as unhealthy; written under a shared switch only.
-    address : str
-        Address of the switch; written under a shared switch only.
+    `state`: state of the switch: idle, shared or exclusive. `unhealthy`: whether the pod marks the switch as unhealthy;
+    written under a shared switch only. `address`: address of the switch; written under a shared switch only.
     """
     written = {IS_SHARED: str(int(state)), IS_HEALTHY: "1" if unhealthy and state == SHARED else "0"}
     if state == SHARED:
@@ -62,12 +54,8 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
     Switches come in selection order. Of each switch the first free nodes in configuration order are taken, sorted by
     position.
 
-    Parameters
-    ----------
-    plan : Plan
-        The chosen switches and the number of pods under each.
-    marks : ndarray of shape (c,), int8
-        State that the pods under each switch of the plan vote for (`marks_of`).
+    `plan`: the chosen switches and the number of pods under each. `marks`: ndarray of shape (c,), int8; state that the
+    pods under each switch of the plan vote for (`marks_of`).
 
     Returns
     -------

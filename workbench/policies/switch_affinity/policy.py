@@ -71,14 +71,9 @@ _Mark = tuple[int, bool, str]
 class _NodesOfJob:
     """Nodes for the pending pods of a job, and the annotations of the pods.
 
-    Attributes
-    ----------
-    node : ndarray of shape (p,), int32
-        Node of each pending pod.
-    group : ndarray of shape (p,), int32
-        Index in `marks` of each pod's mark; -1: none, because the pod is under no switch.
-    marks : tuple of (state, unhealthy, address)
-        State and health of the switch, and address if the switch is shared, that become annotations.
+    `node`: ndarray of shape (p,), int32; node of each pending pod. `group`: ndarray of shape (p,), int32; index in
+    `marks` of each pod's mark; -1: none, because the pod is under no switch. `marks`: tuple of (state, unhealthy,
+    address); state and health of the switch, and address if the switch is shared, that become annotations.
     """
 
     node: Ints
@@ -104,10 +99,7 @@ class _Affinity(NodePolicy):
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
         """Find a node for every pending pod of the job; `NoPlan`, with the reason, if the job cannot be placed.
 
-        Parameters
-        ----------
-        book : SwitchBook
-            States of the switches in the ledger.
+        `book`: states of the switches in the ledger.
         """
 
     def assign(self, request: Request) -> Assignment | Declined:

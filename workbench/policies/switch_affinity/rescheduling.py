@@ -59,12 +59,8 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
 
     Returns None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
 
-    Parameters
-    ----------
-    damage : Damage
-        Losses of the job: pods without a node, surviving pods, switches used before.
-    max_shared : int
-        Shared switches that a job may use at most.
+    `damage`: losses of the job: pods without a node, surviving pods, switches used before. `max_shared`: shared
+    switches that a job may use at most.
     """
     # A foundation-model job takes no node under an unhealthy switch, not even where it has pods already.
     open_to_job = (switches.free > 0) & ~((damage.kind == "foundation") & switches.unhealthy)

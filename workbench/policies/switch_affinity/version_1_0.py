@@ -24,12 +24,8 @@ __all__ = ["OpenSwitches", "place_1_0", "replace_1_0"]
 class OpenSwitches:
     """How other running jobs use each leaf switch: the two properties that switch affinity 1.0 asks for.
 
-    Attributes
-    ----------
-    crossed : ndarray of shape (s,), bool
-        Whether a running job other than this one has pods both under the switch and elsewhere.
-    common_only : ndarray of shape (s,), bool
-        Whether every running job under the switch is a common job.
+    `crossed`: ndarray of shape (s,), bool; whether a running job other than this one has pods both under the switch and
+    elsewhere. `common_only`: ndarray of shape (s,), bool; whether every running job under the switch is a common job.
     """
 
     crossed: Mask
@@ -39,15 +35,8 @@ class OpenSwitches:
 def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitches) -> Ints | NoPlan:
     """Choose the nodes of a new job by switch affinity 1.0, in the order of the job's ranks.
 
-    Parameters
-    ----------
-    switches : Switches
-        The switches; only free nodes and positions are read.
-    kind : {"foundation", "padding", "common"}
-    n_pods : int
-        Pods of the job; each takes a node for itself.
-    others : OpenSwitches
-        How other running jobs use each switch.
+    `switches`: the switches; only free nodes and positions are read. `kind`: {"foundation", "padding", "common"}.
+    `n_pods`: pods of the job; each takes a node for itself. `others`: how other running jobs use each switch.
     """
     open_to_job = ~others.crossed | (switches.free >= n_pods)
     if kind == "common":
@@ -144,6 +133,10 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
     A node's position is its place among the nodes of its switch. New nodes are taken at the positions that the job's
     pods use least. Nodes under a switch are not taken if another job has pods both there and under other switches.
 
+    Returns ndarray of shape (n_pods,), int32, or NoPlan: the new nodes. Each is taken at the position used least after
+    the nodes before it; ties go to the node that comes first in the configuration. `NoPlan` for a padding job, or if no
+    usable node is free at such a position.
+
     Parameters
     ----------
     kind : {"foundation", "padding", "common"}
@@ -154,12 +147,6 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
         Nodes of the pods that stay.
     others : OpenSwitches
         How other running jobs use each switch.
-
-    Returns
-    -------
-    ndarray of shape (n_pods,), int32, or NoPlan
-        The new nodes. Each is taken at the position used least after the nodes before it; ties go to the node that
-        comes first in the configuration. `NoPlan` for a padding job, or if no usable node is free at such a position.
     """
     if kind == "padding":
         return NoPlan("padding-restart", "large model job can not over tor", n_pods)

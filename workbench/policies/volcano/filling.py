@@ -221,6 +221,9 @@ class Filling:
 
         Call `ask` again before the next pass.
 
+        Returns tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64): the nodes' own part of the
+        score and the total, by node of the cluster; -inf for a node outside the HyperNode or without room for the pod.
+
         Parameters
         ----------
         role : int
@@ -229,12 +232,6 @@ class Filling:
             The HyperNode; -1: every node.
         record, tasks_on_leaf, total_tasks
             As for `ask`.
-
-        Returns
-        -------
-        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
-            The nodes' own part of the score and the total, by node of the cluster; -inf for a node outside the
-            HyperNode or without room for the pod.
         """
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)

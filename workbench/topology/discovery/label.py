@@ -38,6 +38,10 @@ def discover_label(
 
     Raises InputError: no free name: all twenty names that a label pair may take are in use.
 
+    Returns DiscoveryResult: by tier, label key and value. A type that Volcano drops (a name of more than 20 bytes, a
+    label twice) is in the notes, and so is the first label of a type that no node has. `tier_name` is the label key;
+    Volcano 1.13 does not know that field and drops it.
+
     Parameters
     ----------
     types : mapping of str to sequence of str
@@ -48,13 +52,6 @@ def discover_label(
     existing : iterable of HyperNode
         HyperNodes that exist, of any source. If one was made by this source with the same label pair, tier and type,
         its name is used again; a new name never equals an existing one.
-
-    Returns
-    -------
-    DiscoveryResult
-        By tier, label key and value. A type that Volcano drops (a name of more than 20 bytes, a label twice) is in
-        the notes, and so is the first label of a type that no node has. `tier_name` is the label key; Volcano 1.13
-        does not know that field and drops it.
 
     Notes
     -----

@@ -73,11 +73,8 @@ class ReconcilePlan:
 
         `manifests`: existing manifests by name.
 
-        Returns
-        -------
-        list of dict
-            Existing manifests in their order, then new ones. An updated manifest keeps the rest of its metadata besides
-            the merged labels and annotations; its status, which upstream resets, is dropped.
+        Returns list of dict: existing manifests in their order, then new ones. An updated manifest keeps the rest of
+        its metadata besides the merged labels and annotations; its status, which upstream resets, is dropped.
         """
         updates = {hypernode.name: hypernode for hypernode in self.update}
         gone = set(self.delete)
@@ -92,8 +89,6 @@ class ReconcilePlan:
 def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> ReconcilePlan:
     """Compare the result of a discovery source with the HyperNodes that exist in the cluster.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, section 9. The label ``volcano.sh/network-topology-source`` says who
     owns a HyperNode. Upstream deletes everything on an empty result without asking, and writes an update even where
     nothing differs; here such an update is `unchanged`. The order of members means nothing and is not compared.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["DiscoveryResult", "discovered", "linked_groups", "short_code"]
@@ -58,16 +58,8 @@ def discovered(
 ) -> HyperNode:
     """Make a HyperNode with exact members, each once and in byte order, and a label with its discovery source.
 
-    Parameters
-    ----------
-    source : str
-        ``label``, ``ufm`` or ``roce``.
-    members : iterable of str
-        Names of nodes or HyperNodes.
-    kind : {"Node", "HyperNode"}
-        Type of every member.
-    labels : mapping of str to str, optional
-        Further labels.
+    `source`: ``label``, ``ufm`` or ``roce``. `members`: names of nodes or HyperNodes. `kind`: {"Node", "HyperNode"};
+    type of every member. `labels`: further labels.
     """
     names = sorted(set(members), key=str.encode)
     nodes, children = (names, ()) if kind == "Node" else ((), names)
@@ -94,10 +86,7 @@ def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
 
     `members`: names of the nodes or switches attached to each switch.
 
-    Returns
-    -------
-    list of list of str
-        Each switch in one group; groups by their smallest switch, switches in byte order.
+    Each switch is in one group; groups are ordered by their smallest switch, switches in byte order.
     """
     switches_of: dict[str, list[str]] = {}
     for switch, below in members.items():

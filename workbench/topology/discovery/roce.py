@@ -84,6 +84,10 @@ def _link(item: Mapping[str, Any], path: str) -> RoceLink:
 def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
     """Make HyperNodes from the links of an Ethernet fabric.
 
+    The rule of tier 1 is that of the UFM source (a node with one port per rail hangs on all leaves of its rails). The
+    names do not shift when another group comes or goes. A switch name that no object can have is made into one and gets
+    five characters of a digest. A leaf without nodes is left out and noted.
+
     Returns
     -------
     DiscoveryResult
@@ -91,12 +95,6 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
         their nodes, named ``roce-leaf-`` and the smallest of the leaves. Tier 2 (``spine``): spines linked to a common
         tier-1 HyperNode, directly or through others, form one HyperNode over those tier-1 HyperNodes, named
         ``roce-spine-`` and the smallest of the spines. Each tier is sorted by the smallest switch.
-
-    Notes
-    -----
-    The rule of tier 1 is that of the UFM source (a node with one port per rail hangs on all leaves of its rails). The
-    names do not shift when another group comes or goes. A switch name that no object can have is made into one and
-    gets five characters of a digest. A leaf without nodes is left out and noted.
     """
     nodes_of: dict[str, set[str]] = {}
     spines_of: dict[str, set[str]] = {}

@@ -60,18 +60,11 @@ def read_ufm_ports(data: Any) -> list[UfmPort]:
 def discover_ufm(ports: Iterable[UfmPort]) -> DiscoveryResult:
     """Make HyperNodes from the InfiniBand ports that UFM lists.
 
-    Returns
-    -------
-    DiscoveryResult
-        ``leaf-hn-0``, ``leaf-hn-1``, … of tier 1, then ``spine-hn`` of tier 2 over all of them; empty if no row is a
-        node's port.
-
-    Notes
-    -----
-    Source: docs/reference/volcano-topology.md, section 9.2. Leaves that share a node, directly or through others, are
-    one group; groups are numbered by their smallest leaf, so that the numbers shift when a group comes or goes. Ports
-    without a peer hang on one leaf without a name, as upstream; a port without a system is left out, because a member
-    without a name would have the API refuse the whole HyperNode. Both are noted.
+    Returns DiscoveryResult: ``leaf-hn-0``, ``leaf-hn-1``, … of tier 1, then ``spine-hn`` of tier 2 over all of them;
+    empty if no row is a node's port. Source: docs/reference/volcano-topology.md, section 9.2. Leaves that share a node,
+    directly or through others, are one group; groups are numbered by their smallest leaf, so that the numbers shift
+    when a group comes or goes. Ports without a peer hang on one leaf without a name, as upstream; a port without a
+    system is left out, because a member without a name would have the API refuse the whole HyperNode. Both are noted.
     """
     nodes_of: dict[str, set[str]] = {}
     nameless = unplugged = 0

@@ -26,21 +26,11 @@ _GROUP = re.compile(r"\(\?(?:P?<\w+>|[a-zA-Z-]*:)|\((?!\?)")
 def later_name(pattern: str, names: Iterable[str], known: Collection[str]) -> str:
     """A likely name of a later node that a pattern matches although it seems not to be meant; empty if there is none.
 
-    Parameters
-    ----------
-    pattern : str
-        A regular expression that compiles.
-    names : iterable of str
-        Names that the pattern matches; the first 64 are tried.
-    known : collection of str
-        Names of nodes that exist already, which are not later ones.
-
-    Notes
-    -----
-    Tried are a name in which a number goes on by a digit (gpu-10 after gpu-1) or begins with one more, and, where the
-    pattern tells numbers apart, the name with ``-spare`` behind or ``old-`` before it. A digit counts if the match ends
-    or begins inside the number: a pattern such as ``^rack1-`` says nothing about the numbers behind it, and ``^gpu-.*``
-    means all of them.
+    `pattern`: a regular expression that compiles. `names`: names that the pattern matches; the first 64 are tried.
+    `known`: names of nodes that exist already, which are not later ones. Tried are a name in which a number goes on by
+    a digit (gpu-10 after gpu-1) or begins with one more, and, where the pattern tells numbers apart, the name with
+    ``-spare`` behind or ``old-`` before it. A digit counts if the match ends or begins inside the number: a pattern
+    such as ``^rack1-`` says nothing about the numbers behind it, and ``^gpu-.*`` means all of them.
     """
     search = compile_pattern(pattern).search
     for _, name in zip(range(_MOST), names, strict=False):

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 
 from workbench.errors import InputError
-from workbench.model.counted import counted
-from workbench.model.name_list import some
-from workbench.model.release import Release
+from workbench.model.counted import counted, some
+from workbench.model.scheduler_config import Release
 from workbench.objects.admission import review
 from workbench.objects.fields import path_steps
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.hypernode import HyperNode, Member, ignored_members, selector_text
 from workbench.objects.names import name_error
 from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
-from workbench.topology.members import ignored_members, selector_text
 
 __all__ = ["RULES"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from workbench.model.name_list import some
+from workbench.model.counted import some
 from workbench.topology.lint.base import Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from workbench.model.counted import counted
-from workbench.model.name_list import some
+from workbench.model.counted import counted, some
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.structure import listing
 from workbench.topology.lint.subject import Subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from workbench.model.name_list import some
+from workbench.model.counted import some
 from workbench.objects.selectors import compile_pattern, pattern_error
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.later_names import example_of, later_name

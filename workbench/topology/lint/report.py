@@ -118,18 +118,10 @@ def lint(
 
     Raises UnknownNameError: no such rule; InputError: something that is no topology.
 
-    Parameters
-    ----------
-    what : Subject, ClusterObjects, ClusterSnapshot, Scenario or Topology
-        Objects as read allow most rules: they have members as written, with places. A snapshot or a topology has only
-        the resulting tree, so rules on patterns, discovery names and admission cannot be run.
-    only, ignore : iterable of str
-        Ids or codes of rules; by default all of them.
-
-    Returns
-    -------
-    LintReport
-        Equal for equal input, in whatever order the objects are given.
+    `what`: objects as read allow most rules: they have members as written, with places. A snapshot or a topology has
+    only the resulting tree, so rules on patterns, discovery names and admission cannot be run. `only`, `ignore`: ids or
+    codes of rules; by default all of them. Returns LintReport: equal for equal input, in whatever order the objects are
+    given.
 
     Examples
     --------

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median_low
 
-from workbench.model.counted import counted
-from workbench.model.name_list import some
+from workbench.model.counted import counted, some
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.subject import Subject
 

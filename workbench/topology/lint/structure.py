@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from workbench.model.name_list import some
+from workbench.model.counted import some
 from workbench.topology.lint.base import FieldEdit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject
 
@@ -26,10 +26,7 @@ def from_problems(subject: Subject, code: str) -> Iterator[Found]:
 def listing(subject: Subject, parent: str, child: str) -> Path:
     """Field path of the first member of HyperNode `parent` that lists HyperNode `child`.
 
-    Parameters
-    ----------
-    parent, child : str
-        Names of HyperNodes.
+    `parent`, `child`: names of HyperNodes.
     """
     members = subject.hypernodes[parent].members
     i = next(i for i, m in enumerate(members) if m.type == "HyperNode" and m.selector.exact == child)

@@ -29,14 +29,8 @@ __all__ = ["Place", "Subject"]
 class Place:
     """File and position from which an object was read.
 
-    Attributes
-    ----------
-    file : str
-        Name of the file as the user gave it.
-    where : str
-        Place inside the file, such as ``document 3 (line 12)``.
-    line : int, optional
-        Line number, from 1; None if the input's format has no lines.
+    `file`: name of the file as the user gave it. `where`: place inside the file, such as ``document 3 (line 12)``.
+    `line`: line number, from 1; None if the input's format has no lines.
     """
 
     file: str
@@ -96,14 +90,8 @@ class Subject(Value):
     ) -> Subject:
         """Make the linter's input from HyperNodes, Nodes and Devices as read from manifests.
 
-        Parameters
-        ----------
-        places : mapping of str to Place
-            Where each HyperNode was read.
-        manifests : mapping of str to mapping
-            HyperNodes as written.
-        with_matrix : collection of str
-            Nodes whose bandwidth matrix does not come from a Device.
+        `places`: where each HyperNode was read. `manifests`: HyperNodes as written. `with_matrix`: nodes whose
+        bandwidth matrix does not come from a Device.
         """
         nodes = cluster.nodes
         hypernodes = _in_order(cluster.hypernodes.values())

@@ -8,8 +8,7 @@ from hypothesis import given
 from tests.choice import choices
 from tests.policies.kube.random_pods import cluster_of, random_nodes, random_pod, random_pods, shape
 from tests.profiles import max_examples
-from workbench.policies.kube.groups.bounded import PlacementBound, bounded_trials
-from workbench.policies.kube.groups.cycle import GroupCycle
+from workbench.policies.kube.groups.cycle import GroupCycle, PlacementBound, bounded_trials
 from workbench.policies.kube.groups.group_pods import GroupPod
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.scene import KubeScene

@@ -46,10 +46,7 @@ class AlikePods(Mapping[GroupPod, PodOutcome[int]]):
 
     `failure`: outcome of those that failed; without reasons until somebody asks a node.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (p,), int32
-        Nodes of the first pods.
+    `nodes`: ndarray of shape (p,), int32; nodes of the first pods.
     """
 
     def __init__(self, pods: Sequence[GroupPod], nodes: Ints, n_failed: int) -> None:
@@ -91,14 +88,8 @@ def outcomes_of(
 ) -> Iterator[GroupOutcome[GroupPod, int, Ints]]:
     """Outcomes of a PodGroup in placements that each take some of its first pods, one after another.
 
-    Parameters
-    ----------
-    before : int
-        Pods of the group that had a node already.
-    pods : sequence of GroupPod
-        All pods to try, in order.
-    nodes : sequence of ndarray, int32
-        For each placement the nodes of the pods that it takes.
+    `before`: pods of the group that had a node already. `pods`: all pods to try, in order. `nodes`: sequence of
+    ndarray, int32; for each placement the nodes of the pods that it takes.
     """
     first = feasible(group, before, len(pods))
     for mine in nodes:
@@ -120,17 +111,8 @@ def nodes_of_all(
     In one placement the node with the highest score comes next, of equals the smallest name. That is the order of the
     lowest score that a node has had so far: whatever comes after a lowest score on the same node follows at once.
 
-    Parameters
-    ----------
-    pods : sequence of GroupPod
-        Of one shape.
-    placements : sequence of GroupPlacement
-        No node is in two of them.
-
-    Returns
-    -------
-    list of ndarray, int32, or None
-        For each placement; at most as many nodes as there are pods. None: the pods must be tried one by one.
+    `pods`: of one shape. `placements`: no node is in two of them. Returns list of ndarray, int32, or None: for each
+    placement; at most as many nodes as there are pods. None: the pods must be tried one by one.
     """
     shape, serving = pods[0].shape, pods[0].serving
     sizes = {len(each.nodes) if serving is None else int(serving[each.nodes].sum()) for each in placements}

@@ -6,17 +6,25 @@ placements; pods and children in a fixed order, nothing backtracked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from workbench.policies.kube.groups.bounded import PlacementBound, bounded_trials
 from workbench.policies.kube.groups.hierarchy import KubePodGroup
-from workbench.policies.kube.groups.placement_scores import best_totals
+from workbench.policies.kube.groups.placement_scores import best_totals, total_of
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements
 from workbench.policies.kube.status import Code, Status, text_of
 
-__all__ = ["NOTHING_PLACED", "GroupCycle", "GroupOutcome", "PodOutcome", "Scene", "Trial"]
+__all__ = [
+    "NOTHING_PLACED",
+    "GroupCycle",
+    "GroupOutcome",
+    "PlacementBound",
+    "PodOutcome",
+    "Scene",
+    "Trial",
+    "bounded_trials",
+]
 
 P = TypeVar("P")
 N = TypeVar("N")
@@ -324,3 +332,48 @@ class GroupCycle(Generic[P, N, S]):
 
     def _take_back(self, outcome: GroupOutcome[P, N, S]) -> None:
         self.scene.forget(outcome.placed())
+
+
+T = TypeVar("T")
+
+
+class PlacementBound(NamedTuple):
+    """The most that a placement can reach, whatever becomes of the pods that are tried in it.
+
+    `pods`: pods of the group that find a node. `fit`: score of how full the placement becomes, 0 to 100.
+    """
+
+    pods: int
+    fit: int
+
+
+def bounded_trials(
+    bounds: Sequence[PlacementBound], minimum: int, attempt: Callable[[int], tuple[T, PlacementBound | None]]
+) -> list[T]:
+    """Try placements by falling bound until none of the others can be kept.
+
+    `bounds`: bounds of each placement, in the order in which ties are broken. `minimum`: pods that must find a node.
+    `attempt`: tries the placement at a position; returns the trial and what it reached, None if it failed. Returns the
+    trials in the order of the placements. If all of them failed, the first placement's is among them.
+    """
+    most = max((each.pods for each in bounds), default=0)
+    left = [position for position, bound in enumerate(bounds) if bound.pods >= minimum]
+    left.sort(key=lambda position: (-total_of(*bounds[position], most), position))
+    trials: dict[int, T] = {}
+    reached: dict[int, PlacementBound] = {}
+    while left:
+        position = left.pop(0)
+        trials[position], found = attempt(position)
+        if found is not None:
+            reached[position] = found
+        if not reached:
+            continue
+        most = max(found.pods for found in reached.values())
+        total, first = max((total_of(*found, most), -position) for position, found in reached.items())
+        if all(
+            bounds[other].pods <= most and (total_of(*bounds[other], most), -other) < (total, first) for other in left
+        ):
+            break
+    if not reached and bounds and 0 not in trials:
+        trials[0], _ = attempt(0)
+    return [trials[position] for position in sorted(trials)]

@@ -102,10 +102,7 @@ class Hierarchy:
     def path(self, key: str) -> list[KubePodGroup] | str:
         """Groups from one of them up to its root.
 
-        Returns
-        -------
-        list of PodGroup, or str
-            Identity of the first group on the way that does not exist.
+        Returns list of PodGroup, or str: identity of the first group on the way that does not exist.
         """
         found: list[KubePodGroup] = []
         while key:

@@ -20,10 +20,7 @@ def normalised_counts(counts: Sequence[int]) -> list[int] | Status:
 
     `counts`: for each placement: pods of the group that have a node already, and pods placed in it.
 
-    Returns
-    -------
-    list of int, or Status
-        An error if no placement holds a pod.
+    The result is an error if no placement holds a pod.
     """
     largest = max(counts, default=0)
     if largest == 0:
@@ -34,14 +31,7 @@ def normalised_counts(counts: Sequence[int]) -> list[int] | Status:
 def total_of(count: int, fit: int, largest: int) -> int:
     """Sum of the two scores of a placement.
 
-    Parameters
-    ----------
-    count : int
-        Pods of the group in it.
-    fit : int
-        Its `fit_score`.
-    largest : int
-        Pods in the placement that holds most of them.
+    `count`: pods of the group in it. `fit`: its `fit_score`. `largest`: pods in the placement that holds most of them.
     """
     return _normalised(count, largest) + fit
 
@@ -58,6 +48,8 @@ def fit_score(
 ) -> int:
     """Score how full the nodes of a placement become, the fullest highest (plugin NodeResourcesFit, ScorePlacement).
 
+    Returns 0 to 100; whole-number arithmetic, rounding down.
+
     Parameters
     ----------
     allocatable, used : mapping of str to int
@@ -66,11 +58,6 @@ def fit_score(
         Sums over the pods that the group placed in it. An extended resource that none of them requests does not count.
     resources : sequence of (str, int)
         Resources with their weights.
-
-    Returns
-    -------
-    int
-        0 to 100; whole-number arithmetic, rounding down.
     """
     total = weights = 0
     for name, weight in resources:

@@ -24,12 +24,8 @@ Ints = npt.NDArray[np.int32]
 class GroupPlacement(Generic[S]):
     """A set of nodes in which a group is tried.
 
-    Attributes
-    ----------
-    name : str
-        The value of the topology key; empty without one.
-    nodes : sequence or ndarray
-        Nodes in the order of the enclosing placement.
+    `name`: the value of the topology key; empty without one. `nodes`: sequence or ndarray; nodes in the order of the
+    enclosing placement.
     """
 
     name: str
@@ -56,6 +52,9 @@ def generate_placements(
     Without a key the nodes are the one placement. Nodes without the label belong to none. Pods of the group that have a
     node pin the value: only its nodes are left, maybe none.
 
+    Returns GroupPlacements: in byte order of the values; upstream's order is random. An error if the scheduled pods pin
+    no single value.
+
     Parameters
     ----------
     nodes : ndarray of shape (k,), int32
@@ -64,11 +63,6 @@ def generate_placements(
         Value of the topology key of every node as a position in `values`; -1: the node lacks the label.
     scheduled : iterable of (str, int)
         Pods of the group that have a node: namespace/name, and the code of the node, which need not be among `nodes`.
-
-    Returns
-    -------
-    GroupPlacements
-        In byte order of the values; upstream's order is random. An error if the scheduled pods pin no single value.
     """
     if not group.topology_key:
         return GroupPlacements((GroupPlacement("", nodes),))

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.cluster_facts import ClusterFacts
+from workbench.model.counted import name_list
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.kube_group import KubeGroup
 from workbench.model.ledger import Ledger
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, Decision, Placement, Refusal, Why
 from workbench.model.snapshot import ClusterSnapshot

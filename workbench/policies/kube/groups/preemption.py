@@ -54,19 +54,9 @@ def preempt(
     All pods of lower priority are taken away and the group is tried once. If it succeeds, they return one by one, the
     most important first; those stay with which a pod of the group no longer passes the filters of its node.
 
-    Parameters
-    ----------
-    running : iterable of GroupPod
-        Pods with a node.
-    nodes : ndarray of shape (n,), int32
-        Nodes of the cluster in the order in which they are looked at.
-    by_placement : bool
-        As in `GroupCycle`.
-
-    Returns
-    -------
-    Preemption or None
-        None: evictions do not help. Upstream protects pods by disruption budgets, too; a snapshot knows none.
+    `running`: pods with a node. `nodes`: ndarray of shape (n,), int32; nodes of the cluster in the order in which they
+    are looked at. `by_placement`: as in `GroupCycle`. Returns None if evictions do not help. Upstream protects pods by
+    disruption budgets, too; a snapshot knows none.
     """
     units = [unit for unit in _units(scene.groups, running) if unit.priority < root.priority]
     if not units:

@@ -15,17 +15,8 @@ Count = Callable[[KubePodGroup], int]
 def feasible(group: KubePodGroup, placed: int, remaining: int) -> Status:
     """Say whether a group can still reach its minimum, and whether it has (plugin GangScheduling, PlacementFeasible).
 
-    Parameters
-    ----------
-    placed : int
-        Members that have a place: pods with a node, children that succeeded.
-    remaining : int
-        Members that are still to be tried.
-
-    Returns
-    -------
-    Status
-        Unschedulable: the minimum is out of reach; Wait: not reached yet; Success.
+    `placed`: members that have a place: pods with a node, children that succeeded. `remaining`: members that are still
+    to be tried. Returns Status: unschedulable: the minimum is out of reach; Wait: not reached yet; Success.
     """
     counts = f"{placed} scheduled, {remaining} remaining"
     if placed + remaining < group.minimum:
@@ -38,12 +29,7 @@ def feasible(group: KubePodGroup, placed: int, remaining: int) -> Status:
 def ready(groups: Hierarchy, group: KubePodGroup, count: Count) -> bool:
     """Whether a tree has its minimum: each composite enough children that are ready, each PodGroup enough pods.
 
-    Parameters
-    ----------
-    group : KubePodGroup
-        Root of the tree.
-    count : callable
-        Pods of a PodGroup that count.
+    `group`: root of the tree. `count`: pods of a PodGroup that count.
     """
     if not group.composite:
         return count(group) >= group.minimum
@@ -53,14 +39,8 @@ def ready(groups: Hierarchy, group: KubePodGroup, count: Count) -> bool:
 def ready_to_queue(groups: Hierarchy, key: str, known: Count, composites: bool) -> Status:
     """Say whether the pods of a group may be tried at all (plugin GangScheduling, PreEnqueue).
 
-    Parameters
-    ----------
-    key : str
-        The pod's PodGroup; empty: the pod has none.
-    known : callable
-        Pods of a PodGroup that exist, in any state.
-    composites : bool
-        Whether trees of groups are honoured (feature gate CompositePodGroup).
+    `key`: the pod's PodGroup; empty: the pod has none. `known`: pods of a PodGroup that exist, in any state.
+    `composites`: whether trees of groups are honoured (feature gate CompositePodGroup).
     """
     if not key:
         return Status()

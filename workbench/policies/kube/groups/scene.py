@@ -14,8 +14,7 @@ from workbench.model.resources import ASSUMED
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.cluster import KubeCluster
 from workbench.policies.kube.groups.alike_trials import AlikePods, nodes_of_all, outcomes_of, shapes_of, unplaced
-from workbench.policies.kube.groups.bounded import PlacementBound
-from workbench.policies.kube.groups.cycle import PodOutcome, Trial
+from workbench.policies.kube.groups.cycle import PlacementBound, PodOutcome, Trial
 from workbench.policies.kube.groups.group_pods import GroupPod, by_shape, pod_order, runs_of
 from workbench.policies.kube.groups.hierarchy import Hierarchy, KubePodGroup
 from workbench.policies.kube.groups.levels import Levels
@@ -108,10 +107,7 @@ class KubeScene:
 
         A node that is nominated for the first pod is taken if it passes the filters.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (k,), int32
-            In the order in which they are looked at.
+        `nodes`: ndarray of shape (k,), int32; in the order in which they are looked at.
         """
         first = run[0]
         if first.serving is not None:
@@ -187,9 +183,7 @@ class KubeScene:
     def placements(self, group: KubePodGroup, nodes: Ints) -> GroupPlacements[Ints]:
         """Find the placements of a group within nodes, those of a share of them if only a share is tried.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (k,), int32
+        `nodes`: ndarray of shape (k,), int32.
         """
         codes, values = self.levels.values(group.topology_key)
         scheduled = [(pod.full_name, int(codes[pod.node])) for pod in self._members(group, self._placed)]
@@ -263,12 +257,8 @@ class KubeScene:
     def fits(self, places: Sequence[Ints], shapes: Sequence[Mapping[PodShape, int]]) -> list[int]:
         """Score how full the nodes of each placement become with pods on them, 0 to 100 (`fit_score`).
 
-        Parameters
-        ----------
-        places : sequence of ndarray, int32
-            Nodes of each placement.
-        shapes : sequence of mapping of PodShape to int
-            How many pods of each shape come to each; they are not on the nodes yet.
+        `places`: sequence of ndarray, int32; nodes of each placement. `shapes`: how many pods of each shape come to
+        each; they are not on the nodes yet.
         """
         cluster, nodes = self.cluster, np.concatenate(places)
         ends = np.cumsum([0, *(len(each) for each in places)])

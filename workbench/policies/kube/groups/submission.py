@@ -20,16 +20,8 @@ N = TypeVar("N")
 class Submission(Generic[P, N]):
     """What follows from the cycle of a PodGroup.
 
-    Attributes
-    ----------
-    bound : dict
-        Node of each pod that is bound.
-    failed : dict
-        Status of each pod that is not.
-    nominated : dict
-        Node that waits for a pod while pods that were evicted end.
-    condition : PodGroupCondition
-        PodGroupInitiallyScheduled afterwards.
+    `bound`: node of each pod that is bound. `failed`: status of each pod that is not. `nominated`: node that waits for
+    a pod while pods that were evicted end. `condition`: PodGroupInitiallyScheduled afterwards.
     """
 
     condition: PodGroupCondition
@@ -49,6 +41,8 @@ def submit(
 ) -> Submission[P, N]:
     """Decide which pods of a PodGroup are bound after its cycle, which have failed, and the condition to write.
 
+    In the result every pod has failed with an error if the cycle succeeded and yet left a pod without an outcome.
+
     Parameters
     ----------
     status : Status
@@ -65,11 +59,6 @@ def submit(
         metadata.generation of the PodGroup.
     told : Status, optional
         `status` with what preemption said, for the condition; None: nothing was said.
-
-    Returns
-    -------
-    Submission
-        Every pod has failed with an error if the cycle succeeded and yet left a pod without an outcome.
     """
     if status.code in (Code.SUCCESS, Code.ERROR) and not status.reasons and len(outcomes) != len(pods):
         status = told = Status(Code.ERROR, ("scheduling error for pod group, some pods were not processed",))

@@ -58,12 +58,7 @@ def _candidate(trial: Trial[GroupPod, int, Ints], outcome: Outcome, owner: str, 
 def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
     """The condition that kube-scheduler leaves on the PodGroup of a gang.
 
-    Parameters
-    ----------
-    outcome : GroupOutcome
-        Outcome of the root.
-    gang : Gang
-        One of the tree's.
+    `outcome`: outcome of the root. `gang`: one of the tree's.
     """
     before = PodGroupCondition("True", "Scheduled") if gang.extra(KubeGroup).scheduled else None
     told = []
@@ -80,12 +75,7 @@ def condition_text(tree: GangTree, outcome: Outcome, gang: Gang) -> str:
 def without_values(tree: GangTree, outcome: Outcome, levels: Levels) -> tuple[Notice, ...]:
     """That no node has the label of a level: kube-scheduler then says only that it finds no feasible placement.
 
-    Parameters
-    ----------
-    tree : GangTree
-    outcome : GroupOutcome
-        Of the root.
-    levels : Levels
+    `outcome`: of the root.
     """
     if outcome.succeeded:
         return ()

@@ -12,7 +12,7 @@ from workbench.model.kueue import Flavor, PodSet
 from workbench.model.kueue_queues import ClusterQueue, Cohort, FlavorQuotas, PodSetAdmission, QueuedWorkload
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.policies.kueue.flavor_snapshot import FlavorSnapshot, usage_of
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.quota import FlavorResource, QuotaNode, quota_nodes
 from workbench.policies.kueue.values import DomainUsage, KueueNode
 
@@ -49,12 +49,7 @@ class Holding:
 class CycleQueue:
     """A ClusterQueue in a cycle.
 
-    Parameters
-    ----------
-    flavors : mapping of str to Flavor
-        All flavors of the cluster.
-    known : set of str
-        Flavors with a topology that exists.
+    `flavors`: all flavors of the cluster. `known`: flavors with a topology that exists.
 
     Attributes
     ----------

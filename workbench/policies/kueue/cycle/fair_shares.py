@@ -109,12 +109,8 @@ def in_fair_order(
     borrow of what it asks for comes first, then the smaller share, then as `behind` says. Trees of cohorts follow the
     names of their queues; upstream takes them by chance.
 
-    Parameters
-    ----------
-    entries : sequence
-        At most one of each queue.
-    queue_of, amounts_of, behind : callable
-        Of an entry: its queue, the quota that it would use, and a key that orders those of equal shares.
+    `entries`: at most one of each queue. `queue_of`, `amounts_of`, `behind`: of an entry: its queue, the quota that it
+    would use, and a key that orders those of equal shares.
     """
     left = {queue_of(each).name: each for each in entries}
     while left:

@@ -14,7 +14,7 @@ from workbench.model.labels import Requirement
 from workbench.model.resources import PODS
 from workbench.policies.kueue.cycle.cluster import CycleCluster, CycleQueue, requested
 from workbench.policies.kueue.cycle.nomination import FlavorChoice, Mode, Nomination, PodSetChoice, Tried
-from workbench.policies.kueue.cycle.words import quantity, resource_order, taint_text
+from workbench.policies.kueue.messages import quantity, resource_order, taint_text
 from workbench.policies.kueue.quota import FlavorResource
 
 __all__ = ["FlavorSearch", "Rank", "asks_explicitly", "asks_topology"]
@@ -239,12 +239,7 @@ class FlavorSearch:
     def rank(self, key: FlavorResource, before: int, request: int) -> tuple[Rank, list[str]]:
         """How an amount may be had, on top of what earlier pod sets of the workload took, and why not at once.
 
-        Parameters
-        ----------
-        key : tuple of (str, str)
-            Flavor and resource.
-        before, request : int
-            Base units.
+        `key`: tuple of (str, str); flavor and resource. `before`, `request`: base units.
         """
         flavor, resource = key
         node, value = self._queue.quota, before + request

@@ -9,7 +9,7 @@ from enum import IntEnum
 from workbench.model.kueue import PodSet, TopologyAssignment
 from workbench.model.kueue_queues import PodSetAdmission, QueuedWorkload, WorkloadAdmission
 from workbench.policies.kueue.cycle.cluster import CycleQueue, Taken
-from workbench.policies.kueue.cycle.words import join_reasons
+from workbench.policies.kueue.messages import join_reasons
 from workbench.policies.kueue.quota import FlavorResource
 from workbench.policies.kueue.values import DomainUsage
 
@@ -31,14 +31,8 @@ class Mode(IntEnum):
 class FlavorChoice:
     """The flavor that a pod set gets for a resource.
 
-    Attributes
-    ----------
-    borrow : int
-        Height of the subtree from which quota is borrowed; 0: none is.
-    tried : int
-        As in `Tried`.
-    in_vain : bool
-        Whether no preemption would free enough of this resource, even if the workload needed nothing else.
+    `borrow`: height of the subtree from which quota is borrowed; 0: none is. `tried`: as in `Tried`. `in_vain`: whether
+    no preemption would free enough of this resource, even if the workload needed nothing else.
     """
 
     flavor: str
@@ -52,16 +46,8 @@ class FlavorChoice:
 class PodSetChoice:
     """What one pod set gets.
 
-    Attributes
-    ----------
-    requests : dict of str to int
-        Requests of all pods, by resource.
-    flavors : dict of str to FlavorChoice
-        Flavors by resource.
-    error : str
-        Why Kueue cannot decide at all; empty: it can.
-    delayed : str, optional
-        As in `PodSetAdmission`.
+    `requests`: requests of all pods, by resource. `flavors`: flavors by resource. `error`: why Kueue cannot decide at
+    all; empty: it can. `delayed`: as in `PodSetAdmission`.
     """
 
     pod_set: PodSet

@@ -49,12 +49,7 @@ class _Need:
 class VictimSearch:
     """The search for victims of one workload.
 
-    Parameters
-    ----------
-    cluster : CycleCluster
-        Left as found.
-    workload : QueuedWorkload
-        The preemptor.
+    `cluster`: left as found. `workload`: the preemptor.
     """
 
     # Overview:

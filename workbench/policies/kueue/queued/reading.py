@@ -22,7 +22,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.policies.kueue.cycle.cluster import CycleCluster
 from workbench.policies.kueue.gang_snapshot import selector_and_terms
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.values import KueueNode
 
 __all__ = ["QueuedCluster", "local_queue", "read_cluster", "weights_without_effect", "workload_of"]
@@ -134,10 +134,7 @@ def queue_of(objects: KueueObjects, namespace: str, name: str) -> str:
 
     Empty: there is no such queue.
 
-    Parameters
-    ----------
-    namespace, name : str
-        Of the LocalQueue.
+    `namespace`, `name`: of the LocalQueue.
     """
     if objects.local_queues:
         return objects.local_queues.get(f"{namespace}/{name}", "")

@@ -15,8 +15,8 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.composed import Composed
 from workbench.policies.contract import SessionPolicy
-from workbench.policies.kueue.gates import Gates
 from workbench.policies.kueue.policy import Kueue019
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.session import QueueSession
 from workbench.policies.kueue.queued.stream import QueueStream
 from workbench.policies.stream import Stream
@@ -64,15 +64,12 @@ class KueueScheduler(Composed, SessionPolicy):
     def admit(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Notice | None]:
         """Decide which gangs get quota and, if their flavors have a topology, domains.
 
+        Returns list of Notice or None: Kueue's message for each gang that waits, else None.
+
         Parameters
         ----------
         gangs, snapshot
             As in `SessionPolicy.admit`.
-
-        Returns
-        -------
-        list of Notice or None
-            Kueue's message for each gang that waits, else None.
         """
         if not snapshot.extra(KueueObjects).cluster_queues:
             return [None] * len(gangs)
@@ -87,12 +84,8 @@ class KueueScheduler(Composed, SessionPolicy):
     def place_admitted(self, gang: Gang, ledger: Ledger, session: QueueSession) -> Placement | Refusal:
         """Place a gang on the nodes of its admission; refuse it where a session does not admit it.
 
-        Parameters
-        ----------
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        session : QueueSession
-            Which has decided on the gang.
+        `ledger`: holds the placement afterwards; unchanged if the answer is a refusal. `session`: which has decided on
+        the gang.
         """
         return self._place_with(self._gpu_questions(gang, ledger), gang, ledger, None, session.assign)
 

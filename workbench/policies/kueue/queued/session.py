@@ -11,8 +11,8 @@ from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.kueue.cycle.pending import PendingQueues
 from workbench.policies.kueue.cycle.turns import Turn
-from workbench.policies.kueue.cycle.words import cut
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.messages import cut
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.pod_nodes import PodNodes
 from workbench.policies.kueue.queued.reading import (
     QueuedCluster,

@@ -11,7 +11,7 @@ from workbench.model.kueue_request import KueueObjects
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.kueue.gates import Gates
+from workbench.policies.kueue.query import Gates
 from workbench.policies.kueue.queued.session import QueueSession
 from workbench.policies.stream import Placer, SessionStream
 
@@ -33,10 +33,7 @@ class QueueStream(SessionStream):
     are read again from the snapshot after nodes were closed or reopened and after placements were adopted; all that
     waits is then tried anew.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        With ClusterQueues.
+    `snapshot`: with ClusterQueues.
     """
 
     _policy: AdmittedPlacer

@@ -38,6 +38,11 @@ def record_nodes(
 ) -> None:
     """Record for each node of a HyperNode the parts of its score for a role's first pod, or why the pod does not fit.
 
+    The parts are: ``binpack``, ``least``, ``most``, ``balanced`` and ``gpu`` if they have a weight; ``taints`` if nodes
+    differ in it; for a pod with a topology constraint ``tier`` (by the LCA with the record) and ``tasks`` (by the job's
+    tasks on the leaf), for any other pod ``hypernodes`` if it prefers full HyperNodes. Their sum is the score, apart
+    from rounding.
+
     Parameters
     ----------
     filling : Filling
@@ -50,13 +55,6 @@ def record_nodes(
         Pods of the job that each leaf holds already; None: none.
     total_tasks : int
         All tasks of the job; 0: the pod has no topology constraint.
-
-    Notes
-    -----
-    The parts are: ``binpack``, ``least``, ``most``, ``balanced`` and ``gpu`` if they have a weight; ``taints`` if nodes
-    differ in it; for a pod with a topology constraint ``tier`` (by the LCA with the record) and ``tasks`` (by the job's
-    tasks on the leaf), for any other pod ``hypernodes`` if it prefers full HyperNodes. Their sum is the score, apart
-    from rounding.
     """
     context = filling.context
     request = context.request

@@ -31,14 +31,8 @@ _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 class SearchExplainer:
     """Runs the rounds of placing pods of one job's search and tells a recorder what the search considered.
 
-    Parameters
-    ----------
-    tell_first_pod : callable
-        Records how nodes score for the first pod of a sub-job.
-    first : bool
-        Whether the next round is the job's first, of which alone every HyperNode is recorded.
-    scale : float
-        Weight of a HyperNode's score.
+    `tell_first_pod`: records how nodes score for the first pod of a sub-job. `first`: whether the next round is the
+    job's first, of which alone every HyperNode is recorded. `scale`: weight of a HyperNode's score.
     """
 
     # A round of the search (`take_round`), told to the recorder in this order:

@@ -68,6 +68,9 @@ class Gradients:
     def of(self, given: int, record: int, highest: int | None, large: Flags | None = None) -> list[tuple[int, Ints]]:
         """HyperNodes that are tried for a job, or for a sub-job inside a HyperNode: one list (gradient) per tier.
 
+        Returns list of (int, ndarray of int32): tier and HyperNodes of each gradient, the closest tier first,
+        HyperNodes in byte order of their names; tiers without a HyperNode to try are left out.
+
         Parameters
         ----------
         given : int
@@ -79,12 +82,6 @@ class Gradients:
         large : ndarray of shape (d + 1,), bool, optional
             Whether each HyperNode was large enough when the session began, the virtual top last; ignored if there is a
             record. None: all were.
-
-        Returns
-        -------
-        list of (int, ndarray of int32)
-            Tier and HyperNodes of each gradient, the closest tier first, HyperNodes in byte order of their names; tiers
-            without a HyperNode to try are left out.
         """
         tree = self.topology.domain_tree.compiled
         found = tree.gradients(given, record if self.rule.climbs else NO_RECORD, highest)

@@ -74,13 +74,9 @@ class ScoredNodes(NamedTuple):
     def of(cls, request: Request, idle: Longs, used: Longs, assumed: Longs | None) -> ScoredNodes:
         """Make the amounts and requests that node scores read from a ledger's amounts.
 
-        Parameters
-        ----------
-        idle, used : ndarray of shape (n, r), int64
-            Amounts of the nodes by resource.
-        assumed : ndarray of shape (n, 2), int64, or None
-            CPU and memory on each node that Kubernetes assumes for containers of running pods that request none; None:
-            the scores use requests alone, without further columns.
+        `idle`, `used`: ndarray of shape (n, r), int64; amounts of the nodes by resource. `assumed`: ndarray of shape
+        (n, 2), int64, or None; CPU and memory on each node that Kubernetes assumes for containers of running pods that
+        request none; None: the scores use requests alone, without further columns.
         """
         snapshot, demand = request.snapshot, request.demand
         resources, rows = snapshot.resources, demand.rows
@@ -216,13 +212,9 @@ def without_nodeorder(weights: ScoreWeights) -> ScoreWeights:
 class FixedScores:
     """Parts of the node scores for one gang that do not change when pods are placed in the session.
 
-    Attributes
-    ----------
-    given : sequence of NodeScore
-        Score parts that never change in a session, in the order in which they are added up.
-    at_open : NodeOrderAtOpen, optional
-        Parts that nodeorder computes from the nodes as they were when the session began; None: nodeorder scores the
-        present nodes, which the kernels do.
+    `given`: score parts that never change in a session, in the order in which they are added up. `at_open`: parts that
+    nodeorder computes from the nodes as they were when the session began; None: nodeorder scores the present nodes,
+    which the kernels do.
     """
 
     request: Request

@@ -57,12 +57,8 @@ def _indices(role: Role) -> Longs:
 def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
     """Order the pods of several queues (one per sub-job) as Volcano tries them, as runs of neighbours of one role.
 
-    Parameters
-    ----------
-    start : ndarray of shape (queues + 1,), int64
-        Offsets into ``positions``, ascending from 0.
-    positions : ndarray of int64
-        Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
+    `start`: ndarray of shape (queues + 1,), int64; offsets into ``positions``, ascending from 0. `positions`: ndarray
+    of int64; pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     """
     return runs_of_queues(start, positions, task_rank(gang), gang.role_of_pod, len(gang.roles))
 

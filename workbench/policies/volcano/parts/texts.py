@@ -22,12 +22,8 @@ def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
 
     Empty if enough of every resource is idle.
 
-    Parameters
-    ----------
-    resources : sequence of str
-        Names of the resources.
-    asked, idle : ndarray of shape (r,), int64
-        Amounts in the order of `resources`.
+    `resources`: names of the resources. `asked`, `idle`: ndarray of shape (r,), int64; amounts in the order of
+    `resources`.
     """
     return ", ".join(
         f"{name}: {amount_text(name, int(wants))} asked, {amount_text(name, int(has))} idle"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption
+from workbench.model.scheduler_config import PluginOption, Release
 
 __all__ = ["TopologyArguments"]
 
@@ -14,6 +13,9 @@ __all__ = ["TopologyArguments"]
 @dataclass(frozen=True)
 class TopologyArguments:
     """Arguments of the plugin network-topology-aware after defaults are filled in and invalid values are replaced.
+
+    1.13 knows only the weight, and takes a negative one as it is; the other arguments keep their defaults. Source:
+    docs/reference/volcano-topology.md, section 8.
 
     Attributes
     ----------
@@ -29,11 +31,6 @@ class TopologyArguments:
         Factor by which each wider tier weighs less for such pods; 0: only tier 1 counts.
     max_hypernodes_for_eviction : int
         Most HyperNodes that are tried for eviction.
-
-    Notes
-    -----
-    1.13 knows only the weight, and takes a negative one as it is; the other arguments keep their defaults.
-    Source: docs/reference/volcano-topology.md, section 8.
     """
 
     weight: int = 1

@@ -84,6 +84,8 @@ class Admission:
     ) -> dict[int, Notice]:
         """Decide for each waiting job whether it is admitted, always taking the first job of the first queue.
 
+        Returns dict of int to Notice: why a job must wait, for each job that was not admitted.
+
         Parameters
         ----------
         waiting : sequence of int
@@ -92,11 +94,6 @@ class Admission:
             minResources of a job by its index, in the columns of the snapshot; None for a job without minResources.
         order : callable
             Sort key of a job by its index; smaller keys are asked first.
-
-        Returns
-        -------
-        dict of int to Notice
-            Why a job must wait, for each job that was not admitted.
         """
         refused: dict[int, Notice] = {}
         by_queue: dict[str, list[int]] = {}

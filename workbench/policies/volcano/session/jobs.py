@@ -32,12 +32,8 @@ __all__ = ["SessionJob", "SessionState", "job_key"]
 class SessionJob:
     """One gang in a session, with the state of its placement and the decision on it.
 
-    Parameters
-    ----------
-    resources : tuple of str
-        Names of the snapshot's resource columns.
-    recorder : Recorder, optional
-        Receives the candidates that the job's rounds consider; None: no explanation is wanted.
+    `resources`: names of the snapshot's resource columns. `recorder`: receives the candidates that the job's rounds
+    consider; None: no explanation is wanted.
 
     Attributes
     ----------
@@ -90,25 +86,10 @@ class SessionJob:
 class SessionState:
     """What the actions of one session share: its jobs, the ledger from which they take, the queues that count it.
 
-    Parameters
-    ----------
-    whole : Composed
-        The policy in whose name the decisions are given; chooses GPUs.
-    policy : VolcanoPolicy
-        The node part of `whole`: places one job's pods in one round.
-    recorders : mapping of int to Recorder
-        By position in `gangs`, as in `Policy.schedule`.
-
-    Attributes
-    ----------
-    ledger : Ledger
-        Free resources of the nodes, without those of the pods placed so far in the session.
-    opened : Ledger, optional
-        As `Request.opened`.
-    jobs : list of SessionJob
-        In the order of the gangs.
-    queues : Queues
-        What each queue holds and may still take.
+    `whole`: the policy in whose name the decisions are given; chooses GPUs. `policy`: the node part of `whole`: places
+    one job's pods in one round. `recorders`: by position in `gangs`, as in `Policy.schedule`. `ledger`: free resources
+    of the nodes, without those of the pods placed so far in the session. `opened`: as `Request.opened`. `jobs`: in the
+    order of the gangs. `queues`: what each queue holds and may still take.
     """
 
     def __init__(
@@ -198,10 +179,7 @@ class SessionState:
     def give_back(self, job: SessionJob, request: Request, pods: npt.NDArray[np.intp]) -> None:
         """Return to ledger and queue what some pods of a job had taken.
 
-        Parameters
-        ----------
-        pods : ndarray of shape (p,), int64
-            The pods, by their positions in the gang.
+        `pods`: ndarray of shape (p,), int64; the pods, by their positions in the gang.
         """
         assert job.answer is not None
         if len(pods) == 0:
@@ -218,16 +196,8 @@ class SessionState:
     ) -> tuple[Notice, ...]:
         """Notices about each resource of which a queue may hold too little for some pods of a gang.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (roles, r), int64
-            Request of one pod of each role.
-        counts : sequence of int
-            Pods of each role.
-        whose : str
-            Who asks for the amount, with the verb.
-        rest : str, optional
-            End of the sentence instead.
+        `rows`: ndarray of shape (roles, r), int64; request of one pod of each role. `counts`: pods of each role.
+        `whose`: who asks for the amount, with the verb. `rest`: end of the sentence instead.
         """
         asked = np.asarray(counts, dtype=np.int64) @ rows
         return tuple(
@@ -242,12 +212,9 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
 
     A job that was not created yet counts as younger than all others.
 
-    Parameters
-    ----------
-    ready : bool
-        Whether the job has its minAvailable; the plugin gang puts jobs that are not ready first.
-    allocated, total : ndarray of shape (r,), float64
-        Resources of the job and of the cluster; the plugin drf puts the smaller dominant share first.
+    `ready`: whether the job has its minAvailable; the plugin gang puts jobs that are not ready first. `allocated`,
+    `total`: ndarray of shape (r,), float64; resources of the job and of the cluster; the plugin drf puts the smaller
+    dominant share first.
     """
     key: list[object] = []
     for option in config.plugins:

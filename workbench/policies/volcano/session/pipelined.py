@@ -28,11 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.arrays import Ints
-from workbench.model.counted import counted
+from workbench.model.counted import counted, name_list
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.name_list import name_list
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.request import Assignment, Declined, Request

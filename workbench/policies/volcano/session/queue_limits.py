@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.model.arrays import Floats
-from workbench.model.name_list import name_list
+from workbench.model.counted import name_list
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.policies.progress import Progress
@@ -62,14 +62,7 @@ class QueueLimit:
     def notice(self, requested: int, rest: str, count: int) -> Notice:
         """Notice with the limit, what is used, and what is requested.
 
-        Parameters
-        ----------
-        requested : int
-            Amount that the job asks for.
-        rest : str
-            End of the sentence.
-        count : int
-            Pods concerned.
+        `requested`: amount that the job asks for. `rest`: end of the sentence. `count`: pods concerned.
         """
         numbers = {"count": count} | {
             f"{what} {self.resource}": amount
@@ -102,10 +95,7 @@ def reserved_text(held: Sequence[QueueReservation], column: int, resource: str) 
 
     The largest reservations come first; ties: the smaller name.
 
-    Parameters
-    ----------
-    column : int
-        Index of the resource in the amounts.
+    `column`: index of the resource in the amounts.
     """
     mine = sorted((-int(one.amount[column]), one.job) for one in held if one.amount[column] > 0)
     if not mine:

@@ -50,12 +50,8 @@ def dominant_share(allocated: Floats, whole: Floats) -> float:
 class QueueHeadroom:
     """Resources that a queue may still take (headroom), for one job; infinity where nothing limits a resource.
 
-    Attributes
-    ----------
-    left : ndarray of shape (r,), float64
-        Amount of each resource that the queue may still take.
-    rows : ndarray of shape (roles, r), int64
-        Request of one pod of each role.
+    `left`: ndarray of shape (r,), float64; amount of each resource that the queue may still take. `rows`: ndarray of
+    shape (roles, r), int64; request of one pod of each role.
     """
 
     left: Floats
@@ -131,10 +127,8 @@ class QueueState:
 class Queues:
     """All queues of a session.
 
-    Parameters
-    ----------
-    requested : mapping of str to ndarray of shape (r,), int64
-        Requests of the pending pods, by queue, for each queue with a job in the session.
+    `requested`: mapping of str to ndarray of shape (r,), int64; requests of the pending pods, by queue, for each queue
+    with a job in the session.
     """
 
     # Overview:

@@ -78,24 +78,16 @@ class Rounds(ABC):
     def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         """Place pods of the job: its next round (the minimum first, then one pod more), or every remaining round.
 
-        Parameters
-        ----------
-        request : Request
-            The request on a ledger that holds the pods of earlier rounds.
-        room : QueueHeadroom, optional
-            Headroom of the job's queue; None: no limit.
-        every : bool
-            Whether to take all rounds, because no other job waits for one.
+        `request`: the request on a ledger that holds the pods of earlier rounds. `room`: headroom of the job's queue;
+        None: no limit. `every`: whether to take all rounds, because no other job waits for one.
         """
 
     @abstractmethod
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         """Make the answer to the job after its last round: the nodes of its pods, or why it is declined.
 
-        Parameters
-        ----------
-        idle : ndarray of shape (n, r), int64, optional
-            Idle resources with the job's pods placed; None: computed from the request, whose ledger lacks them.
+        `idle`: ndarray of shape (n, r), int64; idle resources with the job's pods placed; None: computed from the
+        request, whose ledger lacks them.
         """
 
     def cap(self, request: Request, room: QueueHeadroom | None) -> None:
@@ -141,18 +133,9 @@ def within_queue(start: JobProgress, room: QueueHeadroom) -> JobProgress:
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
     """Idle resources of the nodes after a job's pods are placed.
 
-    Parameters
-    ----------
-    request : Request
-        The request on a ledger without the job's pods.
-    node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for none.
-    idle : ndarray of shape (n, r), int64, optional
-        The result, if it is already known; None: computed.
-
-    Returns
-    -------
-    ndarray of shape (n, r), int64
+    `request`: the request on a ledger without the job's pods. `node`: ndarray of shape (n_pods,), int32; node of each
+    pod, -1 for none. `idle`: ndarray of shape (n, r), int64; the result, if it is already known; None: computed.
+    Returns ndarray of shape (n, r), int64.
     """
     if idle is not None:
         return idle
@@ -167,10 +150,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
 
     `request`, `node`: as in `idle_after`.
 
-    Parameters
-    ----------
-    idle : ndarray of shape (n, r), int64, optional
-        Idle resources with the pods placed; None: computed here.
+    `idle`: ndarray of shape (n, r), int64; idle resources with the pods placed; None: computed here.
     """
     if np.count_nonzero(node < 0) == 0:
         return {}
@@ -187,16 +167,8 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
 def declined_flat(request: Request, done: FillPass, start: Progress, warnings: tuple[Notice, ...] = ()) -> Declined:
     """Make the refusal of a job that may use any node: why nodes do not fit, and the nearest miss of each tier.
 
-    Parameters
-    ----------
-    request : Request
-        The request before the pods of ``done`` were placed.
-    done : FillPass
-        Result of placing the job's pods on all nodes (a fill).
-    start : Progress
-        Counts of the job's pods before the fill.
-    warnings : tuple of Notice
-        Warnings to add to the refusal.
+    `request`: the request before the pods of ``done`` were placed. `done`: result of placing the job's pods on all
+    nodes (a fill). `start`: counts of the job's pods before the fill. `warnings`: warnings to add to the refusal.
     """
     if done.failed is None:
         # No node is to blame where the queue took too few pods.
@@ -215,10 +187,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
 
     `done`, `start`: as in `declined_flat`.
 
-    Parameters
-    ----------
-    request : Request
-        Request whose recorder, if any, receives the result.
+    `request`: request whose recorder, if any, receives the result.
     """
     if request.recorder is None or request.recorder.ties_only:
         return

@@ -73,11 +73,8 @@ class Session:
     def admit(self) -> list[Notice | None]:
         """Run the action enqueue alone.
 
-        Returns
-        -------
-        list of Notice or None
-            In the order of the gangs: why a job must wait; None if it is admitted now or was admitted before. If the
-            configuration lacks the action, every job is admitted.
+        Returns list of Notice or None: in the order of the gangs: why a job must wait; None if it is admitted now or
+        was admitted before. If the configuration lacks the action, every job is admitted.
         """
         before = self._admitted_before()
         self._enqueue([i for i in range(len(self._state.jobs)) if i not in before])

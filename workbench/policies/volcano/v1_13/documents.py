@@ -33,8 +33,6 @@ class VolcanoDocuments(Volcano113):
     cluster stores. The record is written on the PodGroup, and nodeCount counts all nodes under a HyperNode. Soft jobs
     are placed as by `volcano-1.13`, which follows the documents there.
 
-    Notes
-    -----
     Source: design document "Network Topology Aware Scheduling", "Scheduler" and "API"; the article on 1.13, "Scoring".
     """
 

@@ -107,14 +107,8 @@ class HardSearch:
 
         Returns None if enough pods fit in no HyperNode.
 
-        Parameters
-        ----------
-        progress : JobProgress
-            Counts before the round.
-        record : int
-            HyperNode in which the job is allocated so far (its record), or `NO_RECORD`.
-        recorder : Recorder, optional
-            Receives every HyperNode that is considered.
+        `progress`: counts before the round. `record`: HyperNode in which the job is allocated so far (its record), or
+        `NO_RECORD`. `recorder`: receives every HyperNode that is considered.
         """
         topology = self.context.request.snapshot.topology
         self.last_tried = None
@@ -166,26 +160,16 @@ class HardSearch:
     def choose(self, solutions: Ints, record: int) -> int:
         """The best HyperNode of a tier that holds the job: the largest sum of node scores, then the smallest name.
 
-        Parameters
-        ----------
-        solutions : ndarray of shape (n,), int32
-            In byte order of their names.
-        record : int
-            HyperNode in which the job is allocated so far.
+        `solutions`: ndarray of shape (n,), int32; in byte order of their names. `record`: HyperNode in which the job is
+        allocated so far.
         """
         return int(solutions[best(self._sums[solutions])])
 
     def parts(self, domain: int, solved: Ints, record: int) -> Mapping[str, float]:
         """Parts of the score of one HyperNode by name, for explanations.
 
-        Parameters
-        ----------
-        domain : int
-            One of `solved`.
-        solved : ndarray of shape (n,), int32
-            The HyperNodes of its tier that hold the job.
-        record : int
-            HyperNode in which the job is allocated so far.
+        `domain`: one of `solved`. `solved`: ndarray of shape (n,), int32; the HyperNodes of its tier that hold the job.
+        `record`: HyperNode in which the job is allocated so far.
         """
         return {"node scores": float(self._sums[domain])}
 
@@ -363,18 +347,9 @@ def to_score(record: int) -> int:
 def widen(record: int, domain: int, topology: Topology) -> int:
     """HyperNode to store as the job's record after a hard job was placed: the LCA of the old record and the new domain.
 
-    Parameters
-    ----------
-    record : int
-        The old record: a HyperNode, or `NO_RECORD` if the job had none; the answer is then `domain`. It is never
-        `UNKNOWN_RECORD`, because a hard job with that record is not placed.
-    domain : int
-        HyperNode where the job was placed.
-
-    Returns
-    -------
-    int
-        `NO_RECORD` if no HyperNode holds both.
+    `record`: the old record: a HyperNode, or `NO_RECORD` if the job had none; the answer is then `domain`. It is never
+    `UNKNOWN_RECORD`, because a hard job with that record is not placed. `domain`: HyperNode where the job was placed.
+    Returns `NO_RECORD` if no HyperNode holds both.
     """
     if record == NO_RECORD:
         return domain

@@ -54,8 +54,6 @@ class Volcano113(VolcanoPolicy):
     A gang is placed in rounds: the first places its minimum, each later round one more pod. One call of `place` takes
     all rounds of a gang; in a session the rounds of different jobs alternate.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, sections 4, 5.1 to 5.3, 7.1 for 1.13. Ties: the smallest name
     (docs/decisions.md, decision 5).
     """
@@ -158,12 +156,8 @@ class _SoftRounds(FlatRounds):
 class HardRounds(Rounds):
     """Rounds of placing pods of a job with a hard constraint: each in the best fitting HyperNode.
 
-    Parameters
-    ----------
-    policy : NodeFiller
-        Makes the context in which a request's pods are placed.
-    weight : float
-        Weight of the topology score (closeness to the job's HyperNode).
+    `policy`: makes the context in which a request's pods are placed. `weight`: weight of the topology score (closeness
+    to the job's HyperNode).
     """
 
     def __init__(self, request: Request, policy: NodeFiller, weight: float) -> None:

@@ -161,14 +161,8 @@ def shapes_of(context: FillContext, rows: Longs) -> list[Shape]:
 def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, Longs, Ints]:
     """Role and nodes that Volcano's fit error describes after a failed search: those of the HyperNode tried last.
 
-    Parameters
-    ----------
-    request : Request
-        The request before the search.
-    search : TwoLevel
-        The search after it found no HyperNode for the job.
-    last_tried : int
-        The HyperNode; -1: the virtual top.
+    `request`: the request before the search. `search`: the search after it found no HyperNode for the job.
+    `last_tried`: the HyperNode; -1: the virtual top.
 
     Returns
     -------
@@ -203,12 +197,7 @@ def nodes_of_pods(asked: SearchQuery, search: TwoLevel) -> Ints:
 def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> Assignment:
     """Make the answer to a gang that a search placed in one call, with the HyperNodes to remember.
 
-    Parameters
-    ----------
-    search : TwoLevel
-        The search after its last round.
-    score : float
-        Sum of the scores of all rounds.
+    `search`: the search after its last round. `score`: sum of the scores of all rounds.
     """
     node = nodes_of_pods(asked, search)
     reasons = {} if search.n_placed == len(node) else reasons_of(asked.request, node, None)
@@ -221,12 +210,7 @@ def assignment_by_search(asked: SearchQuery, search: TwoLevel, score: float) -> 
 def enter_records(asked: SearchQuery, answer: Assignment, records: list[int], record: int) -> None:
     """Write the HyperNodes in which a job and its sub-jobs are allocated into the answer.
 
-    Parameters
-    ----------
-    records : list of int
-        HyperNode of each sub-job, or `NO_RECORD`.
-    record : int
-        HyperNode of the job.
+    `records`: HyperNode of each sub-job, or `NO_RECORD`. `record`: HyperNode of the job.
     """
     answer.record, answer.has_record = record, True
     answer.records = records_to_keep(asked.request.gang.key, asked.subs.names, records, record, asked.topology)
@@ -235,12 +219,8 @@ def enter_records(asked: SearchQuery, answer: Assignment, records: list[int], re
 def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
     """Reasons, by role, why the pods without a node have none.
 
-    Parameters
-    ----------
-    node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for none.
-    idle : ndarray of shape (n, r), int64, optional
-        Idle resources after the placed pods; None: not computed yet.
+    `node`: ndarray of shape (n_pods,), int32; node of each pod, -1 for none. `idle`: ndarray of shape (n, r), int64;
+    idle resources after the placed pods; None: not computed yet.
     """
     found = causes_by_role(request, node, idle)
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
@@ -250,18 +230,10 @@ def reasons_of(request: Request, node: Ints, idle: Longs | None) -> dict[int, tu
 def before_ready(subs: SubJobs, rank: Ints | None, order: Sequence[str]) -> Ints | None:
     """Sort key of sub-jobs by the plugins that come before gang, which puts sub-jobs that are not ready first.
 
-    Parameters
-    ----------
-    rank : ndarray of shape (s,), int32, or None
-        Rank of each sub-job by the plugins but gang; None: the order of the sub-jobs.
-    order : sequence of str
-        Plugins that order sub-jobs.
-
-    Returns
-    -------
-    ndarray of shape (s,), int32, or None
-        Smaller first; the key of all other plugins if gang orders no sub-jobs. None if gang is the first plugin, or the
-        plugins before it tell no sub-jobs apart.
+    `rank`: ndarray of shape (s,), int32, or None; rank of each sub-job by the plugins but gang; None: the order of the
+    sub-jobs. `order`: plugins that order sub-jobs. Returns ndarray of shape (s,), int32, or None: smaller first; the
+    key of all other plugins if gang orders no sub-jobs. None if gang is the first plugin, or the plugins before it tell
+    no sub-jobs apart.
     """
     if "gang" not in order:
         return np.arange(len(subs.names), dtype=np.int32) if rank is None else rank
@@ -302,17 +274,9 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
 def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints | None:
     """Rank of each sub-job, from 0: by higher priority if `by_priority`, then MatchIndex, then id.
 
-    Parameters
-    ----------
-    key : str
-        ``namespace/name`` of the gang, with which ids begin.
-    by_priority : bool
-        Whether the plugin priority orders sub-jobs.
-
-    Returns
-    -------
-    ndarray of shape (s,), int32, or None
-        None if the sub-jobs already stand in the order of their ranks.
+    `key`: ``namespace/name`` of the gang, with which ids begin. `by_priority`: whether the plugin priority orders
+    sub-jobs. Returns ndarray of shape (s,), int32, or None: None if the sub-jobs already stand in the order of their
+    ranks.
     """
     if len(subs) == 1:
         return None

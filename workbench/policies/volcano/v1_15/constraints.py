@@ -58,11 +58,8 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
 
     A soft sub-group never leaves the limit of its job.
 
-    Parameters
-    ----------
-    gradients : bool
-        Whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top is tried,
-        and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).
+    `gradients`: whether the plugin network-topology-aware chooses the HyperNodes to try. If not, only the virtual top
+    is tried, and tier limits have no effect (docs/reference/volcano-topology.md, section 5.6).
     """
     if gradients and (numbered := _numbered_limits(gang)) is not None:
         return numbered
@@ -160,16 +157,8 @@ def adjust_constraints(
 ) -> tuple[TopologyConstraint | None, tuple[TopologyConstraint | None, ...]]:
     """Constraints of a job and of its sub-groups as the session applies them.
 
-    Parameters
-    ----------
-    job : TopologyConstraint, optional
-        Constraint of the whole job.
-    sub_groups : sequence of (TopologyConstraint or None)
-        Constraint of each sub-group.
-    tier_of_name : mapping of str to int
-        tierName of the HyperNodes to their tier.
-    top_tier : int
-        Tier of the virtual top.
+    `job`: constraint of the whole job. `sub_groups`: sequence of (TopologyConstraint or None); constraint of each
+    sub-group. `tier_of_name`: tierName of the HyperNodes to their tier. `top_tier`: tier of the virtual top.
 
     Returns
     -------

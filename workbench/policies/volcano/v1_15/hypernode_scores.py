@@ -84,10 +84,7 @@ def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tu
 
     Returns None if the plugin does not score such pods.
 
-    Parameters
-    ----------
-    resources : tuple of str
-        Columns of the scored amounts.
+    `resources`: columns of the scored amounts.
     """
     if not parameters.normal_pod_enable:
         return None

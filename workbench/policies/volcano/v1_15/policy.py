@@ -16,7 +16,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
-from workbench.model.release import Release
+from workbench.model.scheduler_config import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.policies.gpu.base import GpuQuestions
@@ -56,14 +56,8 @@ class SearchExplainers(NodeExplainer, Protocol):
     ) -> RoundExplainer:
         """Make the explainer of one job's search.
 
-        Parameters
-        ----------
-        tell_first_pod : callable
-            As `TellFirstPod`.
-        first : bool
-            Whether the next round is the job's first, of which alone every HyperNode is recorded.
-        scale : float
-            Weight of a HyperNode's score.
+        `tell_first_pod`: as `TellFirstPod`. `first`: whether the next round is the job's first, of which alone every
+        HyperNode is recorded. `scale`: weight of a HyperNode's score.
         """
 
 
@@ -73,8 +67,6 @@ class Volcano115(VolcanoPolicy):
     A gang is placed in rounds: the first places its minimum, each later round one more pod. One call of `place` takes
     all rounds of a gang; in a session the rounds of different jobs alternate.
 
-    Notes
-    -----
     Source: docs/reference/volcano-topology.md, sections 3.1 to 7.3, NEW. Ties: the smallest name (docs/decisions.md,
     decision 5). The HyperNode in which a gang is allocated is recovered from its running pods; the annotation of 1.13
     is not read.
@@ -193,14 +185,8 @@ class Volcano115(VolcanoPolicy):
     def tell_first_pod(self, asked: SearchQuery, sub: int, domain: int, record: int) -> None:
         """Record for the explanation how the nodes of a HyperNode score for the first pod of a sub-job.
 
-        Parameters
-        ----------
-        sub : int
-            Number of the sub-job.
-        domain : int
-            The HyperNode; -1 for the virtual top.
-        record : int
-            HyperNode in which the sub-job is allocated so far, or `NO_RECORD`.
+        `sub`: number of the sub-job. `domain`: the HyperNode; -1 for the virtual top. `record`: HyperNode in which the
+        sub-job is allocated so far, or `NO_RECORD`.
         """
         recorder, job = asked.request.recorder, asked.subs[sub]
         if self._explainers is None or recorder is None or recorder.ties_only or not job.pods:

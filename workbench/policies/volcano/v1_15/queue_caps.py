@@ -25,10 +25,7 @@ __all__ = ["QueueCaps"]
 class QueueCaps:
     """Divides the headroom of a queue among the sub-jobs of one job, in the order in which Volcano tries the sub-jobs.
 
-    Parameters
-    ----------
-    subs : SubJobs
-        The job's sub-jobs when the session opens.
+    `subs`: the job's sub-jobs when the session opens.
     """
 
     def __init__(self, gang: Gang, demand: Demand, subs: SubJobs) -> None:

@@ -45,14 +45,8 @@ class Searcher(Protocol):
     def tell_first_pod(self, asked: SearchQuery, sub: int, domain: int, record: int) -> None:
         """Record for the explanation how the nodes of a HyperNode score for the first pod of a sub-job.
 
-        Parameters
-        ----------
-        sub : int
-            Number of the sub-job.
-        domain : int
-            The HyperNode; -1 for the virtual top.
-        record : int
-            HyperNode in which the sub-job is allocated so far, or `NO_RECORD`.
+        `sub`: number of the sub-job. `domain`: the HyperNode; -1 for the virtual top. `record`: HyperNode in which the
+        sub-job is allocated so far, or `NO_RECORD`.
         """
 
     def search(self, asked: SearchQuery) -> TwoLevel:

@@ -184,19 +184,9 @@ def records_to_keep(
 ) -> dict[str, str]:
     """Names of the HyperNodes in which a job and its sub-jobs are allocated, as the next session will read them.
 
-    Parameters
-    ----------
-    key : str
-        ``namespace/name`` of the gang.
-    records : sequence of int
-        HyperNode of each sub-job; `NO_RECORD`: none, the sub-job is left out.
-    job : int
-        HyperNode of the job, or `NO_RECORD`.
-
-    Returns
-    -------
-    dict of str to str
-        Name of the HyperNode by ``namespace/name`` and ``namespace/name/sub-group``.
+    `key`: ``namespace/name`` of the gang. `records`: HyperNode of each sub-job; `NO_RECORD`: none, the sub-job is left
+    out. `job`: HyperNode of the job, or `NO_RECORD`. Returns dict of str to str: name of the HyperNode by
+    ``namespace/name`` and ``namespace/name/sub-group``.
     """
     hypernodes = topology.domain_names
     top = "" if job >= 0 and min(records) >= 0 else topology.domain_name(-1)
@@ -222,10 +212,7 @@ def _remembered(snapshot: ClusterSnapshot, key: str) -> int:
 def join(a: int, b: int, topology: Topology) -> int:
     """Lowest common ancestor of two HyperNodes; if one of them is `NO_RECORD`, the other.
 
-    Parameters
-    ----------
-    a, b : int
-        HyperNodes, or `NO_RECORD` for an empty record.
+    `a`, `b`: HyperNodes, or `NO_RECORD` for an empty record.
     """
     if a == NO_RECORD:
         return b
@@ -243,19 +230,11 @@ def common_hypernode(records: Iterable[int], topology: Topology) -> int:
 def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) -> int:
     """HyperNode in which a sub-job is allocated when a session opens (its record), found from its running pods.
 
-    Parameters
-    ----------
-    running_nodes : ndarray of int32
-        Node of each running pod of the sub-job; -1: a node that the snapshot lacks.
-    before : int
-        The sub-job's record after the last session; kept while the sub-job has running pods.
-
-    Returns
-    -------
-    int
-        `NO_RECORD` if no pod runs; otherwise `before`, if it is not `NO_RECORD`. Otherwise the HyperNode of the lowest
-        tier that holds all these nodes, or else the virtual top; ties: the smallest name. `NO_RECORD` if a pod runs on
-        a node that the snapshot lacks, because no HyperNode holds that node.
+    `running_nodes`: ndarray of int32; node of each running pod of the sub-job; -1: a node that the snapshot lacks.
+    `before`: the sub-job's record after the last session; kept while the sub-job has running pods. Returns `NO_RECORD`
+    if no pod runs; otherwise `before`, if it is not `NO_RECORD`. Otherwise the HyperNode of the lowest tier that holds
+    all these nodes, or else the virtual top; ties: the smallest name. `NO_RECORD` if a pod runs on a node that the
+    snapshot lacks, because no HyperNode holds that node.
     """
     if len(running_nodes) == 0:
         return NO_RECORD

@@ -186,12 +186,8 @@ class SubJobs(Sequence[SubJob]):
 def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
     """Split a gang into sub-jobs: its sub-groups in their order, then one for the pods of no sub-group, if any.
 
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        Shows the gang's running pods.
-    limits : Limits
-        Highest tiers that the constraints of the gang and its sub-groups allow.
+    `snapshot`: shows the gang's running pods. `limits`: highest tiers that the constraints of the gang and its
+    sub-groups allow.
     """
     groups = gang.sub_groups
     runs = _running(gang, snapshot) if gang.ready else ()

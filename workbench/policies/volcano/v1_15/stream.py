@@ -67,14 +67,8 @@ class Prepared:
 class _Form:
     """The search that is kept for all gangs that agree in every field that a search reads (see `form_of`).
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The prepared search; its sub-jobs have the HyperNodes of the last run.
-    rows : ndarray of shape (n_pods, r), int64
-        Request of each pod.
-    seen : int
-        Number of node changes that have been applied to the search.
+    `prepared`: the prepared search; its sub-jobs have the HyperNodes of the last run. `rows`: ndarray of shape (n_pods,
+    r), int64; request of each pod. `seen`: number of node changes that have been applied to the search.
     """
 
     run: Repeated
