@@ -75,7 +75,7 @@ def config_map(text: str, key: str = "controller_manager_config.yaml") -> dict[s
             config_map(
                 f"apiVersion: {CONFIGURATION}\nkind: Configuration\nadmissionFairSharing: {{usageHalfLifeTime: 1m}}\n"
             ),
-            "Configuration kueue-system/kueue-manager-config: admissionFairSharing: admission fair sharing is not",
+            "Configuration kueue-system/kueue-manager-config: data[controller_manager_config.yaml], admissionFair",
         ),
         (
             configuration(featureGates={"TASBalancedPlacement": True}),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from workbench.errors import InputError
 from workbench.formats.yaml_events import read_yaml
 from workbench.objects.fields import get_map, shown, wrong
 
-__all__ = ["configuration_in", "parse_conf", "parse_text"]
+__all__ = ["parse_conf", "parse_text"]
 
 T = TypeVar("T")
-
-#: Key of the ConfigMap, which Kueue's manifests call kueue-manager-config.
-_KUEUE_KEY = "controller_manager_config.yaml"
 
 
 def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, read: Callable[[Any], T]) -> T:
@@ -86,21 +83,3 @@ def _of_config_map(data: Any, key: str, what: str, source: str, place: str) -> s
             expected=f"text under data[{key}]",
         )
     return text
-
-
-def configuration_in(data: Mapping[str, Any], source: str) -> dict[str, Any] | None:
-    """Kueue's Configuration in the ConfigMap of its controller manager, with the metadata of
-    the ConfigMap; None: the object has none.
-
-    `data`: a parsed manifest. `source`: its file, for errors. Raises InputError: a text under the key that is not YAML.
-    """
-    if (data.get("apiVersion"), data.get("kind")) != ("v1", "ConfigMap"):
-        return None
-    held = data.get("data")
-    text = held.get(_KUEUE_KEY) if isinstance(held, dict) else None
-    if not isinstance(text, str):
-        return None
-    inner = parse_text(text, source, lambda found: found)
-    if not isinstance(inner, dict) or not str(inner.get("apiVersion")).startswith("config.kueue.x-k8s.io/"):
-        return None
-    return {**inner, "metadata": data.get("metadata")}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from workbench.cancel import reached
 from workbench.errors import CapacityError, InputError
-from workbench.formats.config_maps import configuration_in
 from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.intake import FabricIntake, Joined
+from workbench.formats.kueue_configuration import add_object
 from workbench.formats.manifests import Document, Manifests, Take, objects_in, read_manifests
 from workbench.formats.mend import mended
 from workbench.formats.mend_names import renamed_hypernodes
@@ -49,8 +49,8 @@ def read_objects(
 
 def _add(cluster: ClusterObjects, document: Document, *, accepted: bool = False) -> None:
     try:
-        data = configuration_in(document.data, document.source) or document.data
-        cluster.add(data, f"{document.source}: {document.where}", accepted=accepted)
+        place = f"{document.source}: {document.where}"
+        add_object(cluster, document.data, document.source, place, accepted=accepted)
         fault, notices = plugin_fault(document.data), plugin_notices_of(document.data)
         if fault is not None or notices:
             name = f"{document.data['kind']} {read_metadata(document.data, namespaced=True).key}"
