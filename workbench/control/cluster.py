@@ -28,7 +28,7 @@ from workbench.control.reconcilers.replicas import ReplicaReconciler
 from workbench.control.reconcilers.statuses import FinishedJobs, HyperNodeStatus, QueueStatus
 from workbench.control.saved import SavedCluster, read_saved_file, saved_data
 from workbench.control.scheduler import Scheduler
-from workbench.control.submission import documents_of, in_order, write_object
+from workbench.control.submission import documents_of, in_order, is_kueue_file, unfollowed, write_object
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError, StoreError, UnknownNameError
 from workbench.formats.manifests import Document
@@ -349,8 +349,9 @@ class EmbeddedCluster(Working, Displayed):
         Raises InputError: as `submit`.
         """
         mended = mended_documents(written)
-        documents = [document for document, _ in mended]
-        ordered = in_order(documents)
+        ordered = in_order([document for document, _ in mended])
+        not_followed = [one for document, _ in mended for one in unfollowed(document)]
+        ordered = [document for document in ordered if not is_kueue_file(document)]
         kept = len(self._admission.warnings)
 
         def write_all() -> None:
@@ -363,10 +364,10 @@ class EmbeddedCluster(Working, Displayed):
                 (key_of(document.data), notice)
                 for document, notices in mended
                 for notice in (*notices, *job_notices(document.data), *unread_notices_of(document.data))
-            ]
+            ] + not_followed
 
         self._whole(write_all)
-        return [key_of(document.data) for document in documents]
+        return [key_of(document.data) for document, _ in mended if not is_kueue_file(document)]
 
     def delete(self, kind: str, name: str, namespace: str = "default") -> None:
         """Delete an object and, in time, what it owns.

@@ -7,15 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.control.kinds import check_identity, key_of
+from workbench.control.kinds import Ref, check_identity, is_known, key_of
 from workbench.control.memory_store import MemoryStore
 from workbench.control.store import Object
 from workbench.errors import InputError
-from workbench.formats.manifests import Document, read_manifests
+from workbench.formats.kueue_configuration import configuration_in
+from workbench.formats.manifests import Document, Manifests, read_manifests
+from workbench.model.notice import Notice
 from workbench.objects.fields import wrong
 from workbench.objects.metadata import is_stored
+from workbench.objects.pod_group import KOORDINATOR_GROUPS
 
-__all__ = ["documents_of", "in_order", "write_object"]
+__all__ = ["documents_of", "in_order", "is_kueue_file", "unfollowed", "write_object"]
+
+#: Kinds that are stored and read, beside those that `workbench.control.kinds` knows.
+_READ = frozenset(f"PodGroup.{group}" for group in KOORDINATOR_GROUPS)
+#: The kind of the file that configures Kueue, which no API server stores.
+_KUEUE_FILE = "Configuration.config.kueue.x-k8s.io"
 
 #: Kinds that others refer to, in the order in which they are created.
 _FIRST = ("Namespace", "PriorityClass", "Queue", "Node", "Device", "HyperNode")
@@ -62,3 +70,31 @@ def write_object(store: MemoryStore, data: Object) -> None:
         store.create(data)
     else:
         store.update(data)
+
+
+def is_kueue_file(document: Document) -> bool:
+    """Whether a document is Kueue's Configuration, a file of its manager and no object of a cluster."""
+    return key_of(document.data).kind == _KUEUE_FILE
+
+
+def unfollowed(document: Document) -> list[tuple[Ref, Notice]]:
+    """The object with a notice, if no part of an embedded cluster follows its kind, or Kueue's Configuration in it.
+
+    `document`: one that `in_order` has checked. Raises InputError: an object that `workbench.load` would not read, with
+    the same text.
+    """
+    from workbench.formats.read_files import read_objects
+
+    key = key_of(document.data)
+    try:
+        holds = configuration_in(document.data, document.source) is not None
+    except InputError as error:
+        raise document.error(error) from None
+    if (is_known(key.kind) or key.kind in _READ) and not holds:
+        return []
+    read = read_objects(Manifests([document]))
+    text = "Kueue's Configuration is" if holds else "this kind is"
+    text += " not modelled in an embedded cluster: no controller, queue or scheduler follows it"
+    if not read.ignored:
+        text += "; 'workbench place', 'compare' and 'simulate' do"
+    return [(key if key.name else key._replace(name="kueue"), Notice("not-modelled", text))]
