@@ -80,7 +80,7 @@ def test_the_roles_of_a_service_account(run: Run) -> None:
     assert [one["kind"] for one in manifests] == [
         "ClusterRole",
         "ClusterRoleBinding",
-        *["Role", "RoleBinding"] * 2,
+        *["Role", "RoleBinding"] * 3,
     ]
     subjects = {str(one["subjects"]) for one in manifests if "subjects" in one}
     assert subjects == {str([{"kind": "ServiceAccount", "namespace": "tools", "name": "workbench"}])}

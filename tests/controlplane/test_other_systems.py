@@ -14,14 +14,16 @@ from tests.cli.test_live_compare_systems import admission
 from tests.controlplane.kubeconfigs import kubeconfig
 from tests.controlplane.other_systems import KINDS, RACK, crd, kueue, kueue_cluster, path_of, workload
 from tests.controlplane.server import ControlPlane, started, until
-from workbench.live import LiveView, take_snapshot
+from workbench.live import LiveView, Recording, record, take_snapshot
 from workbench.model.kueue_request import KueueObjects
 from workbench.objects.schemas.json_schema import SCHEMA_KINDS, crd_of
 
 pytestmark = pytest.mark.slow
 
 CONTAINER = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "2"}, "requests": {"cpu": "1"}}}
+MERGE = "application/merge-patch+json"
 SPEC = {"containers": [CONTAINER], "schedulerName": "default-scheduler"}
+CONFIG_MAPS = "/api/v1/namespaces/kueue-system/configmaps"
 JOB_SET_OWNER = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "train"}
 
 
@@ -62,6 +64,14 @@ def job_set(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": whole}
 
 
+def configuration(text: str = "") -> dict[str, Any]:
+    """The ConfigMap of Kueue's controller manager, with `text` in its Configuration."""
+    held = f"apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n{text}\n"
+    metadata = {"name": "kueue-manager-config", "namespace": "kueue-system"}
+    data = {"controller_manager_config.yaml": held}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
 @pytest.fixture
 def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[ControlPlane]:
     """A cluster with the kinds of Kueue and JobSet, a queue and a topology."""
@@ -72,6 +82,8 @@ def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[ControlPlane
             plane.apply_crd(crd(*row))
         for data in kueue_cluster():
             write(plane, data)
+        plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "kueue-system"}})
+        plane.create(configuration(), CONFIG_MAPS)
         yield plane
 
 
@@ -134,6 +146,39 @@ def test_what_is_followed_equals_what_is_read_anew(server: ControlPlane, config:
         followed(view, lambda: not view.what_if()[0].placed and equal(), "the changed ResourceFlavor")
         server.ask("DELETE", "/apis/kueue.x-k8s.io/v1beta2/topologies/default")
         followed(view, lambda: view.snapshot.extra(KueueObjects).topologies == {} and equal(), "the Topology to go")
+
+
+def test_the_configuration_is_read_followed_and_recorded(server: ControlPlane, config: Path, tmp_path: Path) -> None:
+    path = f"{CONFIG_MAPS}/kueue-manager-config"
+    with LiveView(kubeconfig=config) as view, (tmp_path / "recording").open("wb") as file:
+        record(view, file)
+
+        def holds(*strategies: str) -> bool:
+            read = take_snapshot(kubeconfig=config)
+            shares = [one.snapshot.extra(KueueObjects).fair_sharing for one in (read.scenario(), view.scenario())]
+            shares.append(read.anonymized().scenario().snapshot.extra(KueueObjects).fair_sharing)
+            return shares == [strategies] * 3
+
+        assert holds()
+        given = configuration("fairSharing: {preemptionStrategies: [LessThanInitialShare]}\nfeatureGates: {A: true}")
+        server.ask("PATCH", path, given, kind=MERGE)
+        followed(view, lambda: holds("LessThanInitialShare"), "fair sharing")
+        notes = [
+            {one.message for one in scenario.snapshot.gaps if one.code == "not-modelled"}
+            for scenario in (take_snapshot(kubeconfig=config).scenario(), view.scenario())
+        ]
+        assert notes[0] == notes[1] and "data[controller_manager_config.yaml], featureGates" in str(notes[0])
+        server.ask("PATCH", path, configuration("fairSharing: {preemptionStrategies: [Nope]}"), kind=MERGE)
+        followed(view, lambda: "ConfigMap kueue-system/kueue-manager-config" in view.gaps, "the broken one")
+        server.ask("DELETE", path)
+        followed(view, lambda: holds() and view.gaps.get("ConfigMap") is not None, "it to go")
+        assert view.gaps["ConfigMap"] in take_snapshot(kubeconfig=config).gaps
+        past = Recording.read(tmp_path / "recording")
+        found = set()
+        for step in range(len(past.clocks)):
+            past.seek(step)
+            found.add(past.snapshot.extra(KueueObjects).fair_sharing)
+        assert found == {(), ("LessThanInitialShare",)}
 
 
 def test_what_kueue_says_is_the_reason_of_its_job(server: ControlPlane, config: Path) -> None:

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.formats.manifests import read_text
 from workbench.formats.scheduler_conf import CONFIG_KEY
 from workbench.live.kubernetes.pseudonyms import Pseudonyms
-from workbench.live.kubernetes.resources import CONFIG_MAPS
+from workbench.live.kubernetes.resources import CONFIG_MAPS, KUEUE_CONFIG
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.kueue_names import PREFERRED, REQUIRED, SLICE_REQUIRED
 from workbench.objects.device_info import DEVICE_INFO_PREFIX, lists_faulty_npus
@@ -28,9 +28,9 @@ ANYBODY = "anonymous"
 
 #: Names that every cluster has, and names of tasks that the plugins of Volcano Jobs know.
 _COMMON = frozenset(
-    {"default", "kube-system", "kube-public", "kube-node-lease", "volcano-system", "root"}
+    {"default", "kube-system", "kube-public", "kube-node-lease", "volcano-system", "kueue-system", "root"}
     | {"master", "worker", "ps", "chief", "launcher", "evaluator", "head", "scheduler", "server", "main", "leader"}
-    | {one.name for one in CONFIG_MAPS}
+    | {one.name for one in (*CONFIG_MAPS, KUEUE_CONFIG)}
 )
 #: Prefixes of names that come with Kubernetes.
 _OF_KUBERNETES = ("system-", "system:")
@@ -62,7 +62,7 @@ _WORDS = frozenset(
     | {"completionMode", "startupPolicy", "startupPolicyOrder", "submissionMode", "launcherCreationPolicy"}
     | {"jobStatus", "jobDeploymentStatus", "disruptionMode", "delayedTopologyRequest", "controllerName"}
     | {"withinClusterQueue", "reclaimWithinCohort", "queueingStrategy", "stopPolicy", "whenCanBorrow", "whenCanPreempt"}
-    | {"preference", "admissionMode"}
+    | {"preference", "admissionMode", "preemptionStrategies"}
 )
 #: Fields whose texts are keys of labels: of Kueue's Topology, assignments and requests, too.
 _LABEL_KEYS = frozenset(

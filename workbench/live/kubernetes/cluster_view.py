@@ -11,6 +11,7 @@ from workbench.control.scheduler import Scheduler
 from workbench.control.store import Object, ReadStore, StoreChange
 from workbench.control.views import JobRow, PodRow, job_rows, jobs_of_groups, pod_rows
 from workbench.errors import InputError
+from workbench.formats.kueue_configuration import configuration_change
 from workbench.live.kubernetes.loop import WallClock
 from workbench.live.kubernetes.resources import OPTIONAL
 from workbench.model.counted import quoted
@@ -44,7 +45,12 @@ class _Observer(Scheduler):
         kind, namespace, name = change.key
         if kind == _KUBE_GROUP and self.store.get(Ref("PodGroup", namespace, name)) is not None:
             return []
-        return super().observe(change)
+        read = configuration_change(change.before, change.after) if kind == "ConfigMap" else None
+        if read is None:
+            return super().observe(change)
+        self._changes[change.key] = read
+        self.session_due = True
+        return []
 
 
 class ClusterView:
@@ -79,7 +85,7 @@ class ClusterView:
             if change.after is not None or was_read:
                 self._observer.observe(change)
         except InputError as error:
-            if change.key.kind not in _FOLLOWED:
+            if change.key.kind not in _FOLLOWED | {"ConfigMap"}:
                 raise
             if change.before is not None and was_read:
                 self._observer.observe(change._replace(after=None))

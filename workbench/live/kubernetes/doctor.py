@@ -16,7 +16,15 @@ from workbench.formats.scheduler_conf import CONFIG_KEY, parse_config
 from workbench.live.kubernetes.configuration import Cluster, cluster_of
 from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.lists import Served
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OPTIONAL
+from workbench.live.kubernetes.resources import (
+    CONFIG_MAPS,
+    EVENTS,
+    KUEUE_CONFIG,
+    LISTS,
+    OPTIONAL,
+    QUEUEING,
+    is_kueue_there,
+)
 from workbench.live.kubernetes.shapes import mapping
 from workbench.live.kubernetes.snapshot import LiveSnapshot, read_cluster
 from workbench.model.counted import counted
@@ -107,7 +115,8 @@ def _rights(connection: Connection) -> Iterator[Check]:
             missing += 1
             state = State.problem if one.needed else State.note
             yield Check("rights", state, f"may not list {one.name}; the rule {one.rule} would allow it")
-    for map_ in CONFIG_MAPS:
+    kueue = is_kueue_there(one.name for each in QUEUEING if served.known for one in served.versions_of(each))
+    for map_ in (*CONFIG_MAPS, KUEUE_CONFIG) if kueue else CONFIG_MAPS:
         if not _allowed(connection, "get", "", "configmaps", map_.namespace, map_.name):
             missing += 1
             text = f"may not get ConfigMap {map_.namespace}/{map_.name}; in that namespace {map_.rule} would allow it"
@@ -134,7 +143,7 @@ def _kinds(snapshot: LiveSnapshot) -> Iterator[Check]:
         yield Check("kinds", State.note, gap.message)
     if not absent:
         yield Check("kinds", State.ok, "all kinds of Volcano and Koordinator are served")
-    queued = sum(name.endswith(".kueue.x-k8s.io") for name in snapshot.versions)
+    queued = sum(is_kueue_there([name]) for name in snapshot.versions)
     if queued:
         yield Check("kinds", State.ok, f"Kueue is there: {counted(queued, 'kind')} of it")
 

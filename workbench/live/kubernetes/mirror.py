@@ -51,10 +51,11 @@ class _News(NamedTuple):
 
 
 class _Home(NamedTuple):
-    """Where the API server has the objects of a kind: path of the list, and apiVersion."""
+    """Where the API server has the objects of a kind: path of the list, apiVersion, and field selector."""
 
     path: str
     api_version: str
+    selector: str = ""
 
 
 class Mirror:
@@ -103,7 +104,7 @@ class Mirror:
         self.failing: dict[str, str] = {}
         self._keep = keep or without_managed_fields
         self._homes = {
-            kind: [_Home(one.path, one.api_version) for one in homes[kind]]
+            kind: [_Home(one.path, one.api_version, one.selector) for one in homes[kind]]
             if kind in homes
             else [_Home(api_path(kind), api_version(kind))]
             for kind in self.kinds
@@ -216,7 +217,7 @@ class Mirror:
         homes = self._homes[kind]
         for number, home in enumerate(homes):
             try:
-                found = listed(self.connection, home.path, self._named(kind, home))
+                found = listed(self.connection, home.path, self._named(kind, home), selector=home.selector)
             except NoSuchApi:
                 if number == len(homes) - 1:
                     raise
@@ -292,6 +293,8 @@ class Mirror:
                 self.gaps.pop(kind, None)
 
         position, home = str(self._position[kind]), self._homes[kind][0]
+        if home.selector:
+            query["fieldSelector"] = home.selector
         for each in self.connection.stream(home.path, _SILENCE_S, opened, resourceVersion=position, **query):
             event, data = checked_event(each, what)
             if event == "ERROR":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, LISTS, OPTIONAL
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, KUEUE_CONFIG, LISTS, OPTIONAL
 
 __all__ = ["reader_role"]
 
@@ -31,10 +31,11 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
         if (plurals := list(dict.fromkeys(one.plural for one in lists if one.group == group)))
     ]
     found = _pair("ClusterRole", None, rules, bound)
-    for namespace in sorted({one.namespace for one in CONFIG_MAPS}):
-        names = [one.name for one in CONFIG_MAPS if one.namespace == namespace]
-        rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": names, "verbs": ["get"]}
-        found += _pair("Role", namespace, [rule], bound)
+    maps = (*CONFIG_MAPS, KUEUE_CONFIG)
+    for namespace in sorted({one.namespace for one in maps}):
+        mine = [one for one in maps if one.namespace == namespace]
+        rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [one.name for one in mine]}
+        found += _pair("Role", namespace, [{**rule, "verbs": list(mine[0].verbs)}], bound)
     return found
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from workbench.model.notice import Notice
 
 __all__ = [
     "CONFIG_MAPS",
     "DEVICE_INFOS",
     "EVENTS",
+    "KUEUE_CONFIG",
     "LISTS",
     "OPTIONAL",
     "OWNERS",
     "QUEUEING",
     "NamedConfigMap",
     "Resource",
+    "is_kueue_there",
 ]
 
 
@@ -76,10 +81,11 @@ class Resource(NamedTuple):
 
 
 class NamedConfigMap(NamedTuple):
-    """One ConfigMap that is read by name."""
+    """One ConfigMap that is read by name; `verbs`: what is asked for it, more where views follow it."""
 
     namespace: str
     name: str
+    verbs: tuple[str, ...] = ("get",)
 
     @property
     def path(self) -> str:
@@ -89,7 +95,20 @@ class NamedConfigMap(NamedTuple):
     @property
     def rule(self) -> str:
         """The RBAC rule that allows to read the ConfigMap, as it stands in a Role of its namespace."""
-        return f'{{apiGroups: [""], resources: ["configmaps"], resourceNames: ["{self.name}"], verbs: ["get"]}}'
+        verbs = ", ".join(f'"{verb}"' for verb in self.verbs)
+        return f'{{apiGroups: [""], resources: ["configmaps"], resourceNames: ["{self.name}"], verbs: [{verbs}]}}'
+
+    @property
+    def followed(self) -> Resource:
+        """The list that holds this ConfigMap alone."""
+        selector = f"metadata.name={self.name}"
+        return Resource("", "v1", "configmaps", "ConfigMap", selector=selector, namespace=self.namespace)
+
+    @property
+    def missing(self) -> Notice:
+        """What is told of a cluster that has no such ConfigMap."""
+        name = f"ConfigMap {self.namespace}/{self.name}"
+        return Notice("object-not-read", f"the cluster has no {name}: give its content as a file beside it", name)
 
 
 #: Groups come before the pods that name them, and nodes before the pods on them: what is read later is younger, so a
@@ -152,5 +171,13 @@ CONFIG_MAPS = (
     NamedConfigMap("volcano-system", "volcano-scheduler-configmap"),
 )
 
+#: Kueue's Configuration, read and followed where the cluster has Kueue.
+KUEUE_CONFIG = NamedConfigMap("kueue-system", "kueue-manager-config", ("get", "list", "watch"))
+
 #: Read where a node has NPUs, for those in which Ascend's device plugin tells faulty NPUs; the others are left out.
 DEVICE_INFOS = Resource("", "v1", "configmaps", "ConfigMap", namespace="kube-system")
+
+
+def is_kueue_there(names: Iterable[str]) -> bool:
+    """Whether one of the names of kinds that a cluster has, plural or not, is of Kueue's group."""
+    return any(name.endswith(".kueue.x-k8s.io") for name in names)

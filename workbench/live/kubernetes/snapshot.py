@@ -22,12 +22,14 @@ from workbench.live.kubernetes.resources import (
     CONFIG_MAPS,
     DEVICE_INFOS,
     EVENTS,
+    KUEUE_CONFIG,
     LISTS,
     OPTIONAL,
     OWNERS,
     QUEUEING,
     NamedConfigMap,
     Resource,
+    is_kueue_there,
 )
 from workbench.live.kubernetes.shapes import mapping
 from workbench.model.notice import Notice
@@ -214,6 +216,8 @@ def read_cluster(connection: Connection, progress: Progress | None = None) -> Li
         reading.read(DEVICE_INFOS)
     for one in CONFIG_MAPS:
         reading.read_by_name(one)
+    if is_kueue_there(reading.versions) and not reading.read_by_name(KUEUE_CONFIG):
+        reading.gaps.append(KUEUE_CONFIG.missing)
     cluster = connection.cluster
     parts = reading.versions, tuple(reading.gaps), tuple(reading.objects)
     return LiveSnapshot(cluster.context, cluster.server, cluster.user, *parts)
@@ -266,17 +270,18 @@ class _Reading:
         )
         self.gaps.append(Notice("not-permitted", text, resource.name))
 
-    def read_by_name(self, one: NamedConfigMap) -> None:
-        """Read one ConfigMap, if it exists."""
+    def read_by_name(self, one: NamedConfigMap) -> bool:
+        """Read one ConfigMap, or take note that the user may not; returns False if there is none."""
         name = f"ConfigMap {one.namespace}/{one.name}"
         try:
             self.objects.append(_kept("v1", "ConfigMap", self._connection.get_object(one.path)))
         except NoSuchApi:
-            return
+            return False
         except Forbidden:
             user = self._connection.cluster.user
             text = f"user {user} may not get {name}; in that namespace {one.rule} would allow it"
             self.gaps.append(Notice("not-permitted", text, name))
+        return True
 
 
 def _listed(

@@ -14,7 +14,7 @@ from workbench.live.kubernetes.connection import Connection
 from workbench.live.kubernetes.lists import Served
 from workbench.live.kubernetes.mirror import Mirror
 from workbench.live.kubernetes.projection import projected
-from workbench.live.kubernetes.resources import OPTIONAL
+from workbench.live.kubernetes.resources import KUEUE_CONFIG, OPTIONAL, is_kueue_there
 from workbench.model.notice import Notice
 from workbench.policies.contract import Policy
 
@@ -69,6 +69,8 @@ class LiveView(ClusterView):
         self._absent = dict(_absent(served, self.cluster.user))
         homes = {one.kind_of_refs: served.versions_of(one) for one in OPTIONAL if served.known}
         homes = {kind: versions for kind, versions in homes.items() if versions}
+        if is_kueue_there(homes):
+            homes["ConfigMap"] = (KUEUE_CONFIG.followed,)
         self._mirror = Mirror(connection, (*_KINDS, *homes, "Pod"), _kept, homes)
         super().__init__(self._mirror, policy)
         #: Functions called with the changes that each `update` takes over.
@@ -95,7 +97,9 @@ class LiveView(ClusterView):
         Kinds of Kueue, groups of kube-scheduler, JobSets and their like are followed where the cluster had them when
         this view was made.
         """
-        return {**self._absent, **self._mirror.gaps, **self.unread}
+        followed = "ConfigMap" in self._mirror.kinds and not self._mirror.list("ConfigMap")
+        missing = {"ConfigMap": KUEUE_CONFIG.missing} if followed else {}
+        return {**self._absent, **missing, **self._mirror.gaps, **self.unread}
 
     @property
     def trouble(self) -> str:
