@@ -73,10 +73,16 @@ def test_the_summary_names_who_was_asked() -> None:
     plain = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: plain}\n" + template
     queued = plain.replace("name: plain", "name: q, labels: {kueue.x-k8s.io/queue-name: q}")
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
+    stateful = ("batch/v1\nkind: Job", "apps/v1\nkind: StatefulSet")
+    by_fields, by_kueue = (
+        f"1 of 1 object accepted by {judge}" for judge in ("the checks of the fields that are read", "Kueue (0.19)")
+    )
     said = {
         pod: "1 of 1 object accepted by Volcano (1.15)",
-        plain: "1 of 1 object accepted by the checks of the fields that are read",
-        queued: "1 of 1 object accepted by Kueue (0.19)",
+        plain: by_fields,
+        queued: by_kueue,
+        plain.replace(*stateful): by_fields,
+        queued.replace(*stateful): by_kueue,
         f"{flavor}---\n{queued}---\n{pod}": mixed,
     }
     assert {text: review_manifests(read_manifests(["-"], stdin=text)).summary for text in said} == said

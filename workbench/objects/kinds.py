@@ -25,7 +25,6 @@ from workbench.objects.gang_request import GangRequest
 from workbench.objects.hyper_job import DOCUMENT_GROUP, GROUP, HyperJob, read_hyper_job
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
-from workbench.objects.kube_group_fields import kube_group_notes
 from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import KOORDINATOR_GROUPS, PodGroup, read_koordinator_pod_group, read_pod_group
@@ -163,7 +162,7 @@ class ClusterObjects:
             self._places[room, key] = place
         if not accepted and (message := refusal_of(data)):
             self.refused[name] = message
-        notes = [*notes_of(data, accepted=accepted), *kube_group_notes(data)]
+        notes = notes_of(data, accepted=accepted)
         if group in _KUEUE_GROUPS:
             notes += _UNMODELLED(data)
         if notes:

@@ -168,7 +168,19 @@ def test_an_unknown_field_refuses_a_new_object_and_is_a_note_on_one_of_an_input(
     assert refusal_of(manifest) == ""
     note = "spec.networkTopolgy is unknown and not read (did you mean networkTopology?)"
     assert said(notes_of(manifest)) == (note,)
-    assert notes_of({**manifest, "apiVersion": "batch/v1"}) == []
+    assert "spec.networkTopolgy is unknown and not read" in said(notes_of({**manifest, "apiVersion": "batch/v1"}))
+
+
+@pytest.mark.parametrize(("version", "kind"), [("batch/v1", "Job"), ("apps/v1", "StatefulSet")])
+def test_an_unknown_field_of_a_job_of_kubernetes_is_as_one_of_volcano_s(version: str, kind: str) -> None:
+    template = {"spec": {"containers": [{"name": "c", "imag": "x"}]}}
+    manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "j"}, "spec": {"template": template}}
+    path = "spec.template.spec.containers[0].imag"
+    verdict = review(manifest)
+    assert [one.path for one in verdict.findings] == [path] and "did you mean image?" in verdict.refusal
+    assert refusal_of(manifest) == "" and review(manifest, strict=False).allowed
+    note = f"{path} is unknown and not read (did you mean image?)"
+    assert said(notes_of(manifest))[0] == said(review(manifest, strict=False).warnings)[0] == note
 
 
 STORED = [{"uid": "1"}, {"resourceVersion": "7"}]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.notices import said
 from tests.profiles import max_examples
 from workbench.model.scheduler_config import Release
-from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, types, unknown_in, unknown_notes
+from workbench.objects.schemas import DESCRIBED_KINDS, KIND_TYPES, strict_text, types, unknown_in, unknown_notes
 from workbench.objects.schemas.notation import SCALARS, Field
 from workbench.objects.schemas.unknown import KNOWN_KEYS, in_domain
 
@@ -139,6 +139,49 @@ def test_values_of_the_wrong_type_are_somebody_else_s(value: Any) -> None:
     assert {one.path for one in found} <= {"spec.a", "metadata.a"}
 
 
+@pytest.mark.parametrize(
+    ("version", "kind"), [("batch/v1", "Job"), ("apps/v1", "StatefulSet"), ("apps/v1", "Deployment")]
+)
+def test_each_misspelt_field_of_a_job_and_its_pods_is_told_with_the_name_meant(version: str, kind: str) -> None:
+    described = types()
+    name = "BatchJob" if kind == "Job" else kind
+    of_pods = described["PodSpec"]
+    for field in described[f"{name}Spec"]:
+        assert _told(version, kind, {f"{field}s": None}) == [(f"spec.{field}s", field)]
+    for field in {**of_pods}:
+        if f"{field}s" not in of_pods:
+            spec = {"template": {"spec": {"containers": [], f"{field}s": None}}}
+            assert _told(version, kind, spec) == [(f"spec.template.spec.{field}s", field)]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "way"),
+    [
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", ("replicatedJobs", 0, "template", "spec", "template")),
+        ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", ("leaderWorkerTemplate", "workerTemplate")),
+        ("ray.io/v1", "RayJob", ("rayClusterSpec", "workerGroupSpecs", 0, "template")),
+        ("kubeflow.org/v1", "PyTorchJob", ("pytorchReplicaSpecs", "Worker", "template")),
+    ],
+)
+def test_pod_templates_of_other_kinds_are_searched_wherever_they_stand(
+    version: str, kind: str, way: tuple[str | int, ...]
+) -> None:
+    value: Any = {"metadata": {"lables": {}}, "spec": {"containers": [{"imag": "x"}], "nodeSelectors": {}}}
+    for step in reversed(way):
+        value = [value] if isinstance(step, int) else {step: value, "anything": {"spec": {"else": 1}}}
+    where = "spec" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)
+    assert _told(version, kind, value) == [
+        (f"{where}.metadata.lables", "labels"),
+        (f"{where}.spec.containers[0].imag", "image"),
+        (f"{where}.spec.nodeSelectors", "nodeSelector"),
+    ]
+
+
+def _told(version: str, kind: str, spec: dict[str, Any]) -> list[tuple[str, str]]:
+    manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "j"}, "spec": spec}
+    return [(one.path, one.meant) for one in unknown_in(manifest)]
+
+
 def test_every_type_and_every_kind_is_described() -> None:
     described = types()
     for fields in described.values():
@@ -147,6 +190,7 @@ def test_every_type_and_every_kind_is_described() -> None:
             assert field.base in SCALARS or field.base in described
     assert {kind for _, kind in DESCRIBED_KINDS} <= described.keys()
     used = {field.base for fields in described.values() for field in fields.values()} | {k for _, k in DESCRIBED_KINDS}
+    used |= set(KIND_TYPES.values())
     assert set(described) - used == set()
     assert all(in_domain(key) for key in KNOWN_KEYS)
 

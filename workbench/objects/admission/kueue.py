@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from workbench.objects.admission.kueue_queues import (
 from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.metadata import is_stored
-from workbench.objects.pod import read_template
+from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner, top_owner_reader
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def template_annotation_faults(data: Mapping[str, Any]) -> list[Fault]:
 
 def owner_annotation_faults(owner: TopOwner) -> list[Fault]:
     """Violations that Kueue finds in the annotations of the pod templates of an object, such as a JobSet."""
-    if not _asks(owner):
+    if not _asks(owner.templates):
         return []
     from workbench.objects.admission.kueue_annotations import annotation_faults
 
@@ -161,7 +161,7 @@ def unknown_levels(owner: TopOwner, levels: Collection[str] | None) -> list[Noti
 
     `levels`: node labels that are levels of known Topologies; None: no Topology is known, and there are no warnings.
     """
-    if levels is None or not _asks(owner):
+    if levels is None or not _asks(owner.templates):
         return []
     from workbench.objects.kueue.annotations import topology_request
 
@@ -181,17 +181,19 @@ def judge_of(data: Mapping[str, Any], release: Release) -> str:
     """Whose admission `workbench.objects.admission.review` models for a kind of object, for the summary of a review."""
     if is_kueue_kind(data):
         return "Kueue (0.19)"
-    if (read := top_owner_reader(data)) is None:
+    read = top_owner_reader(data)
+    if read is None and data.get("kind") != "StatefulSet":
         return f"Volcano ({release.value})"
     with suppress(InputError):
-        owner = read(data)
-        if _asks(owner) or KUEUE_QUEUE_LABEL in owner.metadata.labels:
+        labels = get_texts(get_map(data, "metadata", ""), "labels", "metadata")
+        templates = (read_template(get_map(data, "spec", ""), "spec"),) if read is None else read(data).templates
+        if _asks(templates) or KUEUE_QUEUE_LABEL in labels:
             return "Kueue (0.19)"
     return "the checks of the fields that are read"
 
 
-def _asks(owner: TopOwner) -> bool:
-    return any(name in each.annotations for each in owner.templates for name in TOPOLOGY_ANNOTATIONS)
+def _asks(templates: Iterable[PodTemplate]) -> bool:
+    return any(name in each.annotations for each in templates for name in TOPOLOGY_ANNOTATIONS)
 
 
 def _annotated(owner: TopOwner) -> list[AnnotatedPods]:

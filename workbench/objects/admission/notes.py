@@ -16,7 +16,8 @@ from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, release
 from workbench.objects.metadata import is_stored
 from workbench.objects.pod import read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
-from workbench.objects.schemas import DESCRIBED_KINDS, unknown_in, unknown_notes
+from workbench.objects.schemas import DESCRIBED_KINDS, KIND_TYPES, unknown_in, unknown_notes
+from workbench.objects.top_owner import TOP_OWNERS
 from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
 __all__ = ["NOTED_KINDS", "annotation_notes", "notes_of"]
@@ -37,8 +38,9 @@ def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]
     `data`: the parsed manifest. `accepted`: whether `review` has accepted the object, which then has no unknown field.
     """
     group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
-    if (group, kind) == ("apps", "StatefulSet"):
-        return annotation_notes(data)
+    if (group, kind) in KIND_TYPES or (group, kind) in TOP_OWNERS:
+        notes = annotation_notes(data) if kind == "StatefulSet" else []
+        return notes if accepted else [*unknown_notes(unknown_in(data)), *notes]
     if (group, kind) not in NOTED_KINDS:
         return []
     notes = annotation_notes(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import InputError
@@ -133,11 +133,9 @@ def review(
     """
     if is_kueue_kind(data):
         return _kueue_object(data)
-    if (read := top_owner_reader(data)) is not None:
-        return _top_owner(data, read, known)
-    if _is_stateful_set(data):
-        return _stateful_set(data)
-    if refusal := _no_such_kind(data, release):
+    read = top_owner_reader(data)
+    other = read is not None or _is_stateful_set(data)
+    if not other and (refusal := _no_such_kind(data, release)):
         notes = hyper_job_notes(data) if data["kind"] == "HyperJob" else []
         return Verdict(refusal, warnings=tuple(notes), findings=(Fault("apiVersion", refusal),))
     # The API server decodes an object before anybody else sees it.
@@ -146,6 +144,10 @@ def review(
     if strict and (not_decoded := strict_text(unknown_fields)):
         findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
+    dropped = () if strict else tuple(unknown_notes(unknown_fields))
+    if other:
+        verdict = _stateful_set(data) if read is None else _top_owner(data, read, known)
+        return replace(verdict, warnings=(*dropped, *verdict.warnings))
     verdict = _decoded(data, release, known, own_plugins)
     if not verdict.refusal and data["kind"] in _CUSTOM and (wrong := wrong_types_in(data)):
         return Verdict(wrong[0][1], findings=tuple(Fault(*each) for each in wrong))
@@ -153,7 +155,6 @@ def review(
         found = tuple(Fault(*each) for each in wrong)
         verdict = Verdict("; ".join(one.text for one in found), warnings=verdict.warnings, findings=found)
     unknown = unknown_tier_names(data, release, known.tier_names)
-    dropped = () if strict else unknown_notes(unknown_fields)
     warnings = (*dropped, *verdict.warnings, *unknown, *annotation_notes(data))
     findings = verdict.findings or ((Fault("", verdict.refusal),) if verdict.refusal else ())
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
@@ -233,7 +234,7 @@ def _replicated(data: Mapping[str, Any]) -> Verdict:
 
 
 def _stateful_set(data: Mapping[str, Any]) -> Verdict:
-    """The verdict on a StatefulSet, of which the names of fields are not known: as of a top owner."""
+    """The verdict on a StatefulSet whose fields have known names: as of a top owner."""
     try:
         verdict = _replicated(data)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Fields of Pods, Deployments and object metadata, in the notation of `workbench.objects.schemas.notation`.
+"""Fields of Pods, their owners in Kubernetes and object metadata, for `workbench.objects.schemas.notation`.
 
 Source: the OpenAPI description of Kubernetes 1.37 (names and types only), and `workloadRef` of 1.35.
 """
@@ -8,7 +8,34 @@ from __future__ import annotations
 __all__ = ["TYPES"]
 
 TYPES = """
+BatchJob: apiVersion=text kind=text metadata=ObjectMeta spec=BatchJobSpec status=any
+BatchJobSpec: activeDeadlineSeconds=int backoffLimit=int backoffLimitPerIndex=int completionMode=text completions=int
+    managedBy=text manualSelector=bool maxFailedIndexes=int parallelism=int podFailurePolicy=any
+    podReplacementPolicy=text scheduling=any selector=LabelSelector successPolicy=any suspend=bool
+    template=PodTemplateSpec ttlSecondsAfterFinished=int
+CompositePodGroup: apiVersion=text kind=text metadata=ObjectMeta spec=CompositePodGroupSpec status=any
+CompositePodGroupSpec: schedulingPolicy=CompositePolicy schedulingConstraints=GroupConstraints disruptionMode=any
+    priority=int priorityClassName=text preemptionPolicy=text parentCompositePodGroupName=text
+    workloadRef=GroupReference compositePodGroupTemplateRef=any
+CompositeMinimum: minGroupCount=int
+CompositePolicy: basic=GroupBasic gang=CompositeMinimum
+GroupBasic:
+GroupConstraints: topology=[GroupTopology]
+GroupMinimum: minCount=int
+GroupPolicy: basic=GroupBasic gang=GroupMinimum
+GroupReference: workloadName=text templateName=text podGroupTemplateName=text
+GroupTopology: key=text
+KubePodGroup: apiVersion=text kind=text metadata=ObjectMeta spec=KubePodGroupSpec status=any
+KubePodGroupSpec: schedulingPolicy=GroupPolicy schedulingConstraints=GroupConstraints disruptionMode=any priority=int
+    priorityClassName=text preemptionPolicy=text parentCompositePodGroupName=text workloadRef=GroupReference
+    podGroupTemplateRef=any resourceClaims=any
+KubeWorkload: apiVersion=text kind=text metadata=ObjectMeta spec=KubeWorkloadSpec status=any
+KubeWorkloadSpec: controllerRef=any podGroupTemplates=any compositePodGroupTemplates=any
 Deployment: apiVersion=text kind=text metadata=ObjectMeta spec=DeploymentSpec status=any
+StatefulSet: apiVersion=text kind=text metadata=ObjectMeta spec=StatefulSetSpec status=any
+StatefulSetSpec: minReadySeconds=int ordinals=any persistentVolumeClaimRetentionPolicy=any podManagementPolicy=text
+    replicas=int revisionHistoryLimit=int selector=LabelSelector serviceName=text template=PodTemplateSpec
+    updateStrategy=any volumeClaimTemplates=[any]
 Pod: apiVersion=text kind=text metadata=ObjectMeta spec=PodSpec status=any
 AWSElasticBlockStoreVolumeSource: fsType=text partition=int readOnly=bool volumeID=text
 Affinity: nodeAffinity=NodeAffinity podAffinity=PodAffinity podAntiAffinity=PodAntiAffinity

@@ -18,6 +18,7 @@ from workbench.objects.schemas.notation import SCALARS, Field, read_types
 
 __all__ = [
     "DESCRIBED_KINDS",
+    "KIND_TYPES",
     "KNOWN_KEYS",
     "Unknown",
     "in_domain",
@@ -69,6 +70,15 @@ DESCRIBED_KINDS = frozenset(
     }
 )
 
+#: Names of types that are not the kind's own, and kinds whose fields are known and whose admission is not modelled.
+KIND_TYPES = {
+    ("batch", "Job"): "BatchJob",
+    ("apps", "StatefulSet"): "StatefulSet",
+    ("scheduling.k8s.io", "PodGroup"): "KubePodGroup",
+    ("scheduling.k8s.io", "CompositePodGroup"): "CompositePodGroup",
+    ("scheduling.k8s.io", "Workload"): "KubeWorkload",
+}
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -103,11 +113,17 @@ def types() -> Mapping[str, Mapping[str, Field]]:
 def unknown_in(data: Mapping[str, Any], release: Release = Release.V1_15) -> list[Unknown]:
     """Find fields and keys of a manifest that its kind does not have in a Volcano release.
 
-    `data`: the parsed manifest of one of `DESCRIBED_KINDS`. A field whose value has the wrong type is not entered.
-    `release`: 1.13 lacks some fields. The result is in the order of the manifest.
+    `data`: a parsed manifest; of kinds whose fields are not known its pod templates alone are searched. A field whose
+    value has the wrong type is not entered. `release`: 1.13 lacks some fields. The result is in the order of the
+    manifest.
     """
     found: list[Unknown] = []
-    _search_object(data, data["kind"], None, _looked_into(release), found)
+    kind, known = str(data["kind"]), _looked_into(release)
+    kind = KIND_TYPES.get((str(data.get("apiVersion")).rpartition("/")[0], kind), kind)
+    if kind in known:
+        _search_object(data, kind, None, known, found)
+    else:
+        _search_templates(data, None, known, found)
     return found
 
 
@@ -174,6 +190,18 @@ def _search_object(
 
 
 _MISSING = Field("one", "any")
+
+
+def _search_templates(
+    value: Any, way: _Way, known: Mapping[str, Mapping[str, Field | None]], found: list[Unknown]
+) -> None:
+    """Search each pod template inside a value, which are told by the containers in their spec."""
+    spec = value.get("spec") if type(value) is dict else None
+    if type(spec) is dict and type(spec.get("containers")) is list:
+        _search_object(value, "PodTemplateSpec", way, known, found)
+    elif type(value) is dict or type(value) is list:
+        for key, inner in value.items() if type(value) is dict else enumerate(value):
+            _search_templates(inner, (way, key if type(key) is int else str(key)), known, found)
 
 
 def _search_field(
