@@ -187,57 +187,47 @@ _UNMODELLED = Deferred("workbench.objects.kueue.unmodelled:unmodelled_notes")
 #: Fields of `ClusterObjects` that hold objects of several kinds.
 _SEVERAL_KINDS = ("requests", "cluster_parts")
 
-#: The field and the reader of each kind; readers of kinds that few inputs have are imported when an object comes.
+#: The field and the reader of kinds that few inputs have; readers are imported when an object comes.
+_RARE = {
+    ("", "Event"): ("events", "workbench.objects.event:read_event"),
+    ("scheduling.k8s.io", "PodGroup"): ("pod_groups", "workbench.objects.kube_groups:read_kube_pod_group"),
+    ("scheduling.k8s.io", "CompositePodGroup"): ("requests", "workbench.objects.kube_groups:read_composite_pod_group"),
+    ("scheduling.k8s.io", "Workload"): ("requests", "workbench.objects.kube_groups:read_kube_workload"),
+    ("kueue.x-k8s.io", "Topology"): ("level_topologies", "workbench.objects.level_topology:read_kueue_topology"),
+    ("kueue.x-k8s.io", "ResourceFlavor"): ("cluster_parts", "workbench.objects.kueue.queues:read_resource_flavor"),
+    ("kueue.x-k8s.io", "ClusterQueue"): ("cluster_parts", "workbench.objects.kueue.queues:read_cluster_queue"),
+    ("kueue.x-k8s.io", "LocalQueue"): ("cluster_parts", "workbench.objects.kueue.queues:read_local_queue"),
+    ("kueue.x-k8s.io", "Cohort"): ("cluster_parts", "workbench.objects.kueue.queues:read_cohort"),
+    ("kueue.x-k8s.io", "AdmissionCheck"): ("cluster_parts", "workbench.objects.kueue.queues:read_admission_check"),
+    ("kueue.x-k8s.io", "Workload"): ("requests", "workbench.objects.kueue.workload:read_workload_object"),
+    ("config.kueue.x-k8s.io", "Configuration"): (
+        "cluster_parts",
+        "workbench.objects.kueue.unmodelled:read_configuration",
+    ),
+    ("kai.scheduler", "Topology"): ("level_topologies", "workbench.objects.level_topology:read_kai_topology"),
+    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (
+        "level_topologies",
+        "workbench.objects.level_topology:read_cluster_network_topology",
+    ),
+}
+
+#: The field and the reader of each kind.
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     ("", "Node"): ("nodes", read_node),
     ("", "Pod"): ("pods", read_pod),
-    ("", "Event"): ("events", Deferred("workbench.objects.event:read_event")),
     ("topology.volcano.sh", "HyperNode"): ("hypernodes", read_hypernode),
     ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
     ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),
     **{(group, "PodGroup"): ("pod_groups", read_koordinator_pod_group) for group in KOORDINATOR_GROUPS},
     ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
-    ("scheduling.k8s.io", "PodGroup"): ("pod_groups", Deferred("workbench.objects.kube_groups:read_kube_pod_group")),
-    ("scheduling.k8s.io", "CompositePodGroup"): (
-        "requests",
-        Deferred("workbench.objects.kube_groups:read_composite_pod_group"),
-    ),
-    ("scheduling.k8s.io", "Workload"): ("requests", Deferred("workbench.objects.kube_groups:read_kube_workload")),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
     (GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     (DOCUMENT_GROUP, "HyperJob"): ("hyper_jobs", read_hyper_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
     ("apps", "StatefulSet"): ("deployments", read_deployment),
     **{names: ("top_owners", read) for names, read in TOP_OWNERS.items()},
-    ("kueue.x-k8s.io", "Topology"): (
-        "level_topologies",
-        Deferred("workbench.objects.level_topology:read_kueue_topology"),
-    ),
-    ("kueue.x-k8s.io", "ResourceFlavor"): (
-        "cluster_parts",
-        Deferred("workbench.objects.kueue.queues:read_resource_flavor"),
-    ),
-    ("kueue.x-k8s.io", "ClusterQueue"): (
-        "cluster_parts",
-        Deferred("workbench.objects.kueue.queues:read_cluster_queue"),
-    ),
-    ("kueue.x-k8s.io", "LocalQueue"): ("cluster_parts", Deferred("workbench.objects.kueue.queues:read_local_queue")),
-    ("kueue.x-k8s.io", "Cohort"): ("cluster_parts", Deferred("workbench.objects.kueue.queues:read_cohort")),
-    ("kueue.x-k8s.io", "AdmissionCheck"): (
-        "cluster_parts",
-        Deferred("workbench.objects.kueue.queues:read_admission_check"),
-    ),
-    ("kueue.x-k8s.io", "Workload"): ("requests", Deferred("workbench.objects.kueue.workload:read_workload_object")),
-    ("config.kueue.x-k8s.io", "Configuration"): (
-        "cluster_parts",
-        Deferred("workbench.objects.kueue.unmodelled:read_configuration"),
-    ),
-    ("kai.scheduler", "Topology"): ("level_topologies", Deferred("workbench.objects.level_topology:read_kai_topology")),
-    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (
-        "level_topologies",
-        Deferred("workbench.objects.level_topology:read_cluster_network_topology"),
-    ),
+    **{names: (room, Deferred(reader)) for names, (room, reader) in _RARE.items()},
 }
 
 #: Ascend's switch table (`workbench.objects.tor_node`); the namespace, kube-system or volcano-system, is ignored.

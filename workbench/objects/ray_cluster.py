@@ -12,14 +12,7 @@ from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_map, get_maps, get_text, shown, wrong
 from workbench.objects.pod import PodTemplate
-from workbench.objects.top_owner import (
-    OwnedPods,
-    TopOwner,
-    check_total,
-    get_pods,
-    owner_metadata,
-    read_role_template,
-)
+from workbench.objects.top_owner import OwnedPods, TopOwner, check_total, get_pods, owner_metadata, read_role_template
 from workbench.objects.topology_spec import MODE_ANNOTATION
 
 __all__ = ["RayCluster", "WorkerGroup", "read_ray_cluster", "read_ray_job"]

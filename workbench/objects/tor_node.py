@@ -16,15 +16,7 @@ from workbench.model.counted import counted
 from workbench.objects.fields import child, get_int, get_maps, get_text, get_texts, shown, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
-__all__ = [
-    "Tor",
-    "TorNodeConfig",
-    "TorNodeTable",
-    "TorServer",
-    "as_payload",
-    "parse_tor_node",
-    "read_tor_node",
-]
+__all__ = ["Tor", "TorNodeConfig", "TorNodeTable", "TorServer", "as_payload", "parse_tor_node", "read_tor_node"]
 
 _LEVELS = ("single_layer", "double_layer")
 

@@ -12,26 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.fields import (
-    child,
-    get_int,
-    get_maps,
-    get_text,
-    get_text_list,
-    get_texts,
-    shown,
-    wrong,
-)
+from workbench.objects.fields import child, get_int, get_maps, get_text, get_text_list, get_texts, shown, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
-__all__ = [
-    "TorShare",
-    "TorShareConfig",
-    "TorShareNode",
-    "parse_tor_share",
-    "read_tor_share",
-    "share_payload",
-]
+__all__ = ["TorShare", "TorShareConfig", "TorShareNode", "parse_tor_share", "read_tor_share", "share_payload"]
 
 KEY = "global-tor-info"
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.notices import said
 from tests.profiles import max_examples
 from workbench.model.scheduler_config import Release
-from workbench.objects.schemas import DESCRIBED_KINDS, KIND_TYPES, strict_text, types, unknown_in, unknown_notes
+from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, types, unknown_in, unknown_notes
 from workbench.objects.schemas.notation import SCALARS, Field
-from workbench.objects.schemas.unknown import KNOWN_KEYS, in_domain
+from workbench.objects.schemas.unknown import KIND_TYPES, KNOWN_KEYS, in_domain
 
 
 def job(task: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

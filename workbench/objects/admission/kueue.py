@@ -49,15 +49,7 @@ __all__ = [
 #: (API group, kind) of Kueue's objects that are reviewed.
 KUEUE_KINDS = frozenset(
     ("kueue.x-k8s.io", kind)
-    for kind in (
-        "Topology",
-        "ResourceFlavor",
-        "Workload",
-        "ClusterQueue",
-        "Cohort",
-        "LocalQueue",
-        "AdmissionCheck",
-    )
+    for kind in ("Topology", "ResourceFlavor", "Workload", "ClusterQueue", "Cohort", "LocalQueue", "AdmissionCheck")
 )
 
 _MOST_LEVELS, _LONGEST_LEVEL = 16, 316

@@ -16,7 +16,8 @@ from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, release
 from workbench.objects.metadata import is_stored
 from workbench.objects.pod import read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
-from workbench.objects.schemas import DESCRIBED_KINDS, KIND_TYPES, unknown_in, unknown_notes
+from workbench.objects.schemas import DESCRIBED_KINDS, unknown_in, unknown_notes
+from workbench.objects.schemas.unknown import KIND_TYPES
 from workbench.objects.top_owner import TOP_OWNERS
 from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 

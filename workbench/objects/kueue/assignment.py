@@ -7,16 +7,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.kueue import TopologyAssignment
-from workbench.objects.fields import (
-    MOST_PODS,
-    child,
-    get_count,
-    get_list,
-    get_map,
-    get_maps,
-    get_text,
-    get_text_list,
-)
+from workbench.objects.fields import MOST_PODS, child, get_count, get_list, get_map, get_maps, get_text, get_text_list
 
 __all__ = ["read_assignment"]
 

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.objects.schemas.unknown import (
-    DESCRIBED_KINDS,
-    KIND_TYPES,
-    Unknown,
-    strict_text,
-    types,
-    unknown_in,
-    unknown_notes,
-)
+from workbench.objects.schemas.unknown import DESCRIBED_KINDS, Unknown, strict_text, types, unknown_in, unknown_notes
 
-__all__ = ["DESCRIBED_KINDS", "KIND_TYPES", "Unknown", "strict_text", "types", "unknown_in", "unknown_notes"]
+__all__ = ["DESCRIBED_KINDS", "Unknown", "strict_text", "types", "unknown_in", "unknown_notes"]
