@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.cluster.changes import ObjectChange, read_change
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_text
 from workbench.model.notice import Notice
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import read_metadata
+
+if TYPE_CHECKING:
+    from workbench.cluster.changes import ObjectChange
 
 __all__ = ["add_object", "configuration_change", "configuration_in"]
 
@@ -74,6 +76,8 @@ def configuration_change(before: Mapping[str, Any] | None, after: Mapping[str, A
 
     `before`, `after`: manifests of the ConfigMap; None: there was or is none. Raises InputError: as `add_object`.
     """
+    from workbench.cluster.changes import read_change
+
     for data in (after, before):
         inner = None if data is None else configuration_in(data, "")
         if inner is not None:
