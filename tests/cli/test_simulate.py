@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Run
 from workbench.model.number_text import duration_text
@@ -24,6 +25,19 @@ def test_table_has_a_row_per_policy(run: Run) -> None:
     assert "200 jobs, best-effort; times in hours" in result.out
     rows = [line.split() for line in result.out.splitlines() if line.strip().startswith(("volcano", "binpack"))]
     assert [row[1] for row in rows] == ["200", "200"]
+
+
+def test_nodes_that_taints_close_are_counted_once(run: Run, tmp_path: Path) -> None:
+    nodes = list(yaml.safe_load_all(CLUSTER.read_text("utf-8")))
+    hard = [one for one in nodes if one["kind"] == "Node"][:3]
+    for one, effect in zip(hard, ("NoSchedule", "NoExecute", "PreferNoSchedule"), strict=True):
+        one.setdefault("spec", {})["taints"] = [{"key": "a", "effect": effect}]
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump_all(nodes), encoding="utf-8")
+    told = run("simulate", path, "--trace", JOBS, "--policies", "volcano,binpack").err
+    total = sum(one["kind"] == "Node" for one in nodes)
+    assert told.count("tolerate no taints") == 1 and f"close 2 of {total} nodes" in told
+    assert "taints" not in run("simulate", CLUSTER, "--trace", JOBS, "--policies", "binpack").err
 
 
 def test_a_narrow_terminal_keeps_numbers_whole(on_terminal: Run) -> None:

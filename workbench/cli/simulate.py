@@ -87,6 +87,7 @@ def simulate(
       workbench simulate topo.csv --gpus-per-node 8 --shapes shapes.json --gpu-tflops 400 --load 80
     """
     from workbench.simulate import Simulation, get_discipline
+    from workbench.simulate.from_log import untolerated
 
     source.check(arriving.load)
     arriving.check()
@@ -100,7 +101,7 @@ def simulate(
     for policy in chosen:
         get_discipline(discipline).check(policy)
     log, snapshot, chosen = _input(source.trace, inputs, chosen, from_, gpus_per_node)
-    tell_notes(log.notes)
+    tell_notes((*log.notes, *untolerated(snapshot)))
     network = wires.network(snapshot, arriving.seed)
     jobs = _jobs(source, failing, log, snapshot, arriving.seed, common)
     if network is not None and not any(job.step for job in jobs):

@@ -9,14 +9,16 @@ from dataclasses import replace
 from workbench.errors import InputError
 from workbench.evaluate.contention import TrainingStep
 from workbench.evaluate.cost import ParallelShape
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.job_log import GPU, JobLog, LoggedStep
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.typical_shapes import TypicalShapes
 from workbench.policies.contract import Policy
 from workbench.simulate.job import Restarts, SimulatedJob
 
-__all__ = ["as_jobs", "fault_horizon_s", "judging_by", "simulated_jobs"]
+__all__ = ["as_jobs", "fault_horizon_s", "judging_by", "simulated_jobs", "untolerated"]
 
 
 def simulated_jobs(
@@ -55,6 +57,16 @@ def simulated_jobs(
         )
         for job in log.jobs
     ]
+
+
+def untolerated(snapshot: ClusterSnapshot) -> list[Notice]:
+    """A notice that counts the nodes whose taints keep the jobs of a log away; empty if there are none."""
+    count = int((~snapshot.taints.mask(())).sum())
+    if not count:
+        return []
+    text = f"jobs of a log tolerate no taints, which close {count:,} of {counted(snapshot.n_nodes, 'node', form=',')}"
+    text += " to them, unless a flavor of Kueue tolerates them: take the taints out of the input to open these nodes"
+    return [Notice("taint", text, numbers={"count": count})]
 
 
 def as_jobs(jobs: Sequence[SimulatedJob] | JobLog, snapshot: ClusterSnapshot) -> Sequence[SimulatedJob]:
