@@ -25,6 +25,7 @@ from workbench.policies.contract import SchedulerTraits
 from workbench.policies.kube.alike import schedule_alike
 from workbench.policies.kube.choose import walk
 from workbench.policies.kube.cluster import KubeCluster, follow_searches
+from workbench.policies.kube.node_rules import named_nodes
 from workbench.policies.kube.one_pod import PodChoice, schedule_pod
 from workbench.policies.kube.parameters import KubeParameters, settings_of
 from workbench.policies.kube.reading import (
@@ -162,7 +163,7 @@ class KubeDefault(NodePolicy):
         gang, needed, placed = request.gang, minimum(request.gang), 0
         scheduled = needed if again else _scheduled(request)
         tries.left, tries.reasons, tries.remaining = [], {}, sum(len(positions) for _, positions in runs)
-        for role, positions in runs:
+        for role, positions in self._searched(gang, runs):
             check()
             shape = PodShape.of_role(gang, gang.roles[role])
             candidates = _serving(request, role, order)
@@ -181,6 +182,20 @@ class KubeDefault(NodePolicy):
                 break
             tries.remaining -= failing
         return placed
+
+    def _searched(self, gang: Gang, runs: list[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
+        """Runs of pods of which one search that fails stands for all; a limited one of a pod that names nodes does not.
+
+        Each of these moves the place of the next search.
+        """
+        if self._settings.percentage is None:
+            return runs
+        named = {role for role, _ in runs if named_nodes(PodShape.of_role(gang, gang.roles[role])) is not None}
+        return [
+            (role, part)
+            for role, run in runs
+            for part in ([[position] for position in run] if role in named else [run])
+        ]
 
     def _told(self, request: Request, failure: PodChoice, n_nodes: int) -> Notice:
         """The notice about a pod that found no node, in upstream's words."""

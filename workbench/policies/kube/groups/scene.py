@@ -21,6 +21,7 @@ from workbench.policies.kube.groups.levels import Levels
 from workbench.policies.kube.groups.placement_scores import ALWAYS, FULL, fit_score, normalised_counts, total_of
 from workbench.policies.kube.groups.placements import GroupPlacement, GroupPlacements, generate_placements, share_of
 from workbench.policies.kube.groups.quorum import feasible
+from workbench.policies.kube.node_rules import named_nodes
 from workbench.policies.kube.one_pod import NODE_FILTERS, filter_pod, passes, schedule_pod
 from workbench.policies.kube.resources import pods_that_fit
 from workbench.policies.kube.settings import KubeSettings
@@ -99,8 +100,14 @@ class KubeScene:
         return self.groups.children(group)
 
     def runs(self, group: KubePodGroup) -> Sequence[Sequence[GroupPod]]:
-        """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself."""
-        return runs_of(self.pods(group))
+        """Pods of a PodGroup in order, cut into runs of equal shape; a pod with a nominated node is one by itself.
+
+        So is one that names nodes if searches are limited: each that fails moves the place of the next search.
+        """
+        runs = runs_of(self.pods(group))
+        if self.settings.percentage is None or all(named_nodes(run[0].shape) is None for run in runs):
+            return runs
+        return [part for run in runs for part in ([[pod] for pod in run] if named_nodes(run[0].shape) else [run])]
 
     def place(self, run: Sequence[GroupPod], nodes: Ints) -> list[PodOutcome[int]]:
         """Give pods of one shape nodes, one after another, until one finds none; they are assumed there.
