@@ -45,16 +45,9 @@ _ADMITTED = {
 class AdmissionServer:
     """Answers the questions of an API server about new and changed objects.
 
-    Parameters
-    ----------
-    connection : Connection
-        By which queues, namespaces and HyperNodes are read and followed.
-    schedulers : collection of str
-        Pods with one of these values of schedulerName get the variables of their GPUs.
-    port : int
-        0: a free one.
-    certificate, key : Path
-        PEM files, read again when they change.
+    `connection`: by which queues, namespaces and HyperNodes are read and followed. `schedulers`: pods with one of these
+    values of schedulerName get the variables of their GPUs. `port`: 0: a free one. `certificate`, `key`: PEM files,
+    read again when they change.
     """
 
     def __init__(
@@ -175,14 +168,9 @@ def webhook_configurations(
 
     Returns A MutatingWebhookConfiguration: one call both refuses and fills in defaults.
 
-    Parameters
-    ----------
-    client : mapping
-        Where the server is: ``{"url": "https://…"}``, or ``{"service": {"namespace": …, "name": …}}``.
-    ca : bytes
-        PEM of the authority of its certificate.
-    schedulers : collection of str
-        Pods with one of these values of schedulerName are sent there; other pods are created without it.
+    `client`: where the server is: ``{"url": "https://…"}``, or ``{"service": {"namespace": …, "name": …}}``. `ca`: PEM
+    of the authority of its certificate. `schedulers`: pods with one of these values of schedulerName are sent there;
+    other pods are created without it.
     """
     config = {**client, "caBundle": base64.b64encode(ca).decode()}
     common = {

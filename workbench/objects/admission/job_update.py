@@ -71,10 +71,7 @@ def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a Job's spec that no update may change.
-
-    Names of volume claims that the controller generates are left out.
-    """
+    """The parts of a Job's spec that no update may change; generated names of volume claims are left out."""
     tasks = [_without(task, "replicas", "minAvailable") for _, task in get_maps(spec, "tasks", "spec")]
     volumes = [
         _without(volume, "volumeClaimName") if volume.get("volumeClaim") is not None else volume

@@ -149,14 +149,9 @@ class _SharingNodes(NodePolicy):
     ) -> GpuSharing:
         """The nodes of a ledger as a `GpuSharing` of this policy's rule.
 
-        Parameters
-        ----------
-        usual : TypicalShapes
-            Measure fragmentation; they are also what the policy judges by, unless its parameters name usual pods.
-        kinds : ndarray of shape (n, w + 1), int32, optional
-            As `kinds_of` returns; None: to be counted.
-        order : ndarray of shape (n,), int32, optional
-            The nodes in the order in which equals win; None: by the parameter ``tie_seed``.
+        `usual`: measure fragmentation; they are also what the policy judges by, unless its parameters name usual pods.
+        `kinds`: ndarray of shape (n, w + 1), int32; as `kinds_of` returns; None: to be counted. `order`: ndarray of
+        shape (n,), int32; the nodes in the order in which equals win; None: by the parameter ``tie_seed``.
         """
         given = self._parameters
         fgd = given if isinstance(given, FgdParameters) else FgdParameters()
@@ -290,12 +285,8 @@ class GpuSharingPolicy(Composed):
     ) -> Placement | Refusal:
         """Place one gang as `place` does, given which pods are on the nodes.
 
-        Parameters
-        ----------
-        gang, ledger, recorder
-            As for `place`.
-        kinds : ndarray of shape (n, w + 1), int32
-            Pods on each node by kind (`kinds_of`).
+        `gang`, `ledger`, `recorder`: as for `place`. `kinds`: ndarray of shape (n, w + 1), int32; pods on each node by
+        kind (`kinds_of`).
         """
         return self._place_with(_SharingGpus(self, ledger, kinds), gang, ledger, recorder)
 

@@ -25,15 +25,9 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 class DiscoveryResult:
     """What one round of a topology discovery source has found.
 
-    Attributes
-    ----------
-    source : str
-        ``label``, ``ufm`` or ``roce``.
-    hypernodes : tuple of HyperNode, optional
-        By tier, then in the order that the source documents. Empty: the fabric has none, and the HyperNodes that the
-        source owns are deleted. None: the round failed to find out, and nothing changes.
-    notes : tuple of Notice
-        Notices about input that was left out or is doubtful.
+    `source`: ``label``, ``ufm`` or ``roce``. `hypernodes`: by tier, then in the order that the source documents. Empty:
+    the fabric has none, and the HyperNodes that the source owns are deleted. None: the round failed to find out, and
+    nothing changes. `notes`: notices about input that was left out or is doubtful.
     """
 
     source: str

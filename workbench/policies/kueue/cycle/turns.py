@@ -97,14 +97,9 @@ def run_cycle(
 
     The result is in the order in which the cycle decides; first those that cannot be nominated.
 
-    Parameters
-    ----------
-    heads : sequence of QueuedWorkload
-        At most one pending workload of each queue, and all that need a second pass.
-    tried : mapping of str to Tried, optional
-        Flavors tried in earlier cycles, by the workload's key.
-    hopeless : Hopeless, optional
-        Of earlier cycles on the same cluster; None: nothing is remembered.
+    `heads`: at most one pending workload of each queue, and all that need a second pass. `tried`: flavors tried in
+    earlier cycles, by the workload's key. `hopeless`: of earlier cycles on the same cluster; None: nothing is
+    remembered.
     """
     turns: list[Turn] = []
     entries: list[_Entry] = []

@@ -111,10 +111,7 @@ class QueueStream(SessionStream):
     def decide(self, now_s: float, snapshot: Callable[[], ClusterSnapshot]) -> list[Decision]:
         """Run scheduling cycles until nothing more is admitted, or until gangs have to end for others (`victims`).
 
-        Parameters
-        ----------
-        now_s, snapshot
-            As of `SessionStream.decide`.
+        `now_s`, `snapshot`: as of `SessionStream.decide`.
         """
         session = self._opened(snapshot)
         self._place_admitted(session)

@@ -86,14 +86,9 @@ class Admission:
 
         Returns dict of int to Notice: why a job must wait, for each job that was not admitted.
 
-        Parameters
-        ----------
-        waiting : sequence of int
-            Indices of the waiting jobs in `gangs`.
-        minimum : callable
-            minResources of a job by its index, in the columns of the snapshot; None for a job without minResources.
-        order : callable
-            Sort key of a job by its index; smaller keys are asked first.
+        `waiting`: indices of the waiting jobs in `gangs`. `minimum`: minResources of a job by its index, in the columns
+        of the snapshot; None for a job without minResources. `order`: sort key of a job by its index; smaller keys are
+        asked first.
         """
         refused: dict[int, Notice] = {}
         by_queue: dict[str, list[int]] = {}
@@ -152,10 +147,7 @@ class Admission:
 
 
 def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:
-    """Factor of each resource by which the plugin overcommit enlarges the cluster, float64 (r,).
-
-    Values below 1 are ignored.
-    """
+    """Factor, at least 1, by which the plugin overcommit enlarges each resource of the cluster: float64 (r,)."""
 
     def factor(key: str, default: float) -> float:
         value = option.number(key, default)
