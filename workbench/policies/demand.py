@@ -49,6 +49,9 @@ class Demand:
         Every role: those of `order`, then those of `best_effort`.
     """
 
+    # `idle` and `feasible` say what nodes offer and accept; `capacity`, `capacity_of` divide the one by the requests.
+    # `taken` is the other direction: what a placed pod of each role takes from the ledger.
+
     gang: Gang
     ledger: Ledger
     gpus: GpuQuestions

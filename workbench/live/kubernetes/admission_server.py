@@ -50,6 +50,9 @@ class AdmissionServer:
     read again when they change.
     """
 
+    # `start`, `run`, `stop` and `close` are its life. A request goes through `answer_to` (bytes) to `review` (objects),
+    # which asks the mirror's `_known` table.
+
     def __init__(
         self, connection: Connection, schedulers: Collection[str], host: str, port: int, certificate: Path, key: Path
     ) -> None:

@@ -137,6 +137,9 @@ class _SharingGpus(GpuQuestions):
 class _SharingNodes(NodePolicy):
     """Chooses a node and the GPUs for one pod after the other, by a rule of the kernel."""
 
+    # `state` hands the ledger to the kernel; `assign` walks over the roles in `_order` and places each `_shape` of pod.
+    # `_record` tells the recorder of nodes, `_reason` why one more pod fits nowhere.
+
     traits = SchedulerTraits(constraints=False, shares_gpus=True, words="kubernetes")
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:

@@ -84,6 +84,9 @@ class Search:
     each HyperNode that are not free, the virtual top last.
     """
 
+    # `run` walks over the tiers and asks `_at` for each; `_matched` gives the Jobs HyperNodes of that tier, `_around`
+    # the HyperNode around them. `free_at`, `bound_of`, `may_use`, `is_inside` are the questions that both ask.
+
     def __init__(
         self, gang: Gang, jobs: Sequence[Gang], ledger: Ledger, trials: JobTrials, held: dict[str, int]
     ) -> None:

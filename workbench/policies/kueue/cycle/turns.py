@@ -155,6 +155,9 @@ def _in_fair_order(entries: Sequence[_Entry]) -> Iterator[_Entry]:
 class _Cycle:
     """The turns of one cycle, on a cluster that remembers what each left for those after it."""
 
+    # `turn` decides on one workload: `_check_again` and `_nominate_again` follow what the turns before took;
+    # `_leave`, `_not_now`, `_skipped` say where it waits, `_reserve` what it keeps. `end` undoes what is left.
+
     def __init__(self, cluster: CycleCluster, hopeless: Hopeless) -> None:
         self._cluster = cluster
         self._hopeless = hopeless

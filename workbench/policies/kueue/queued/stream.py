@@ -36,6 +36,9 @@ class QueueStream(SessionStream):
     `snapshot`: with ClusterQueues.
     """
 
+    # Gangs come by `wait` and are decided by `decide`; admitted ones get nodes in `_place_admitted`; `_refused`
+    # says why the others wait. `close`, `reopen`, `adopt` and `give_back` keep quota and ledger in step.
+
     _policy: AdmittedPlacer
 
     def __init__(self, policy: AdmittedPlacer, snapshot: ClusterSnapshot, gates: Gates) -> None:

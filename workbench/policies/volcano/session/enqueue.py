@@ -31,6 +31,9 @@ _CLUSTER, _QUOTA = "resource in cluster is overused", "resource quota insufficie
 class Admission:
     """The jobs admitted to a session so far, and the minResources that are counted for them."""
 
+    # `run` takes waiting jobs queue by queue; `admit` asks the plugins about one, `count` reserves what it needs.
+    # `_why` and its two parts word the reasons of a job that waits.
+
     config: SchedulerConfig
     snapshot: ClusterSnapshot
     queues: Queues
