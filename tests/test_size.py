@@ -10,7 +10,7 @@ from tests.size import sizes
 CEILINGS = {
     "lines of code": 87_000,
     "lines of docstrings": 26_000,
-    "files of at most 60 lines": 78,
+    "files of at most 60 lines": 79,
     "files above 400 lines": 12,
     "files above 600 lines": 0,
     "lines of the longest function": 80,

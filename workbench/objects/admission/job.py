@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.lifecycle_policies import policy_findings
 from workbench.objects.admission.plugins import mpi_master_finding, plugin_defaults, plugin_findings

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.job import partition_findings
 from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers

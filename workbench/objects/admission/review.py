@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hyper_job import (
     hyper_job_defaults,

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.notation import SCALARS, Field, read_types

@@ -12,7 +12,7 @@ from typing import Literal
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["DiscoveryResult", "discovered", "linked_groups", "short_code"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.model.counted import counted, some
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import review
 from workbench.objects.fields import path_steps
 from workbench.objects.hypernode import HyperNode, Member, ignored_members, selector_text

@@ -18,8 +18,9 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
+from workbench.model.release import Release
 from workbench.model.resources import PODS
-from workbench.model.scheduler_config import Release, SchedulerConfig
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions

@@ -16,7 +16,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.policies.gpu.base import GpuQuestions
