@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme import PAGES, ROOT, blocks, commands, run
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 
 #: Decision times, the last column of a comparison, are the only thing that differs between two runs.
 TIME = re.compile(r" \d+\.\d$")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 
 __all__ = ["Area", "Case", "NotUnderstood", "Runner", "Runners", "assert_pinned"]
 

@@ -18,8 +18,8 @@ from workbench.formats.manifests import read_manifests
 from workbench.formats.review import review_manifests
 from workbench.model.notice import texts_of
 from workbench.model.placement import Placement
+from workbench.model.release import Release
 from workbench.model.scenario import Scenario
-from workbench.model.scheduler_config import Release
 from workbench.policies import get_policy
 
 POLICIES = {"volcano-1.13": Release.V1_13, "volcano-1.15": Release.V1_15, "gang": Release.V1_15}

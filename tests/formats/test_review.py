@@ -6,7 +6,7 @@ from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.formats.manifests import read_manifests
 from workbench.formats.review import review_manifests
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 
 GROUP = """\
 apiVersion: scheduling.volcano.sh/v1beta1

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex, Selector, resolve_selector
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.profiles import max_examples
 from tests.reference.hypernode_tree import HyperNodeTree
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.metadata import Metadata
 from workbench.objects.selectors import Selector, read_label_selector

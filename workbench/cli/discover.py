@@ -19,7 +19,7 @@ from workbench.cli.options import Context, Files, From, Kubeconfig, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.counted import counted
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 
 if TYPE_CHECKING:
     from workbench.objects.kinds import ClusterObjects

@@ -14,7 +14,7 @@ from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, ObjectOutput, Out, Paths, TableOutput
 from workbench.cli.output import check_out, emit, print_tables, tell, to_json
 from workbench.errors import InputError
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.frameworks import FRAMEWORKS
 
 if TYPE_CHECKING:

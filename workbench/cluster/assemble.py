@@ -101,16 +101,9 @@ def join(
 ) -> ClusterSnapshot:
     """Combine the node table, the running pods and further parts of a cluster into a snapshot.
 
-    Parameters
-    ----------
-    running, queues, exclusive, extras, source, taken_at
-        As in `ClusterSnapshot`.
-    used : ndarray of shape (n, r), int64
-        Resources of the pods on each node, in base units.
-    gpu_free : ndarray of shape (n, w), uint64
-        Free GPUs of each node, as bits.
-    running_gaps, last_gaps : sequence of Notice
-        Gaps about the running pods, and those of `other_gaps`.
+    `running`, `queues`, `exclusive`, `extras`, `source`, `taken_at`: as in `ClusterSnapshot`. `used`: ndarray of shape
+    (n, r), int64; resources of the pods on each node, in base units. `gpu_free`: ndarray of shape (n, w), uint64; free
+    GPUs of each node, as bits. `running_gaps`, `last_gaps`: gaps about the running pods, and those of `other_gaps`.
     """
     gated = []
     if workload.gated:

@@ -112,12 +112,7 @@ class ObjectChange:
 def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> ObjectChange:
     """The change for a watch event ADDED or MODIFIED.
 
-    Parameters
-    ----------
-    value : ClusterObject
-        The object as it is now.
-    refused, notes
-        As in `ObjectChange`.
+    `value`: the object as it is now. `refused`, `notes`: as in `ObjectChange`.
     """
     if isinstance(value, GangRequest):
         kind = value.kind if isinstance(value, ClusterPart) else type(value).__name__
@@ -173,10 +168,7 @@ def _name(kind: str, key: str) -> str:
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:
-    """Store `value` in `told` under `name`, or remove the name if the value is empty.
-
-    Returns whether anything changed.
-    """
+    """Store `value` under `name`, or remove the name if the value is empty; return whether anything changed."""
     differs: bool = told.get(name) != (value or None)
     if not value:
         told.pop(name, None)

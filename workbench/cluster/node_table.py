@@ -149,16 +149,9 @@ def with_nodes(
     other resources by name or another number of GPUs; the topology is read again too if a label changed by which a
     HyperNode selects nodes.
 
-    Parameters
-    ----------
-    table : NodeTable
-        The table before the change.
-    cluster : ClusterObjects
-        The cluster now; it differs only in these Nodes.
-    changed : collection of str
-        Names of Nodes that were there before and are there now.
-    matrices, gpus_per_node
-        As for `read_nodes`; the same as when `table` was made.
+    `table`: the table before the change. `cluster`: the cluster now; it differs only in these Nodes. `changed`: names
+    of Nodes that were there before and are there now. `matrices`, `gpus_per_node`: as for `read_nodes`; the same as
+    when `table` was made.
     """
     if not changed:
         return table
@@ -242,10 +235,7 @@ def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
 
 
 def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, Node]:
-    """Nodes, by name, for a cluster without any Node object: those that HyperNodes name as exact members.
-
-    A notice about the missing Nodes is appended to `gaps`.
-    """
+    """Nodes for a cluster without Node objects: exact members of HyperNodes; adds a notice to `gaps`."""
     names = {name for hypernode in cluster.hypernodes.values() for name in hypernode.node_names if name}
     if names:
         gaps.append(
@@ -269,10 +259,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
 
 def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
-    """The nodes, where each node without resources gets `gpus` GPUs and the cores and memory of a usual machine.
-
-    A notice about the assumption is appended to `gaps`.
-    """
+    """The nodes; those without resources get `gpus` GPUs and a usual machine, with a notice in `gaps`."""
     from workbench.topology.generate import NodeShape
 
     silent = [name for name, node in nodes.items() if not node.allocatable]

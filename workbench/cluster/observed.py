@@ -28,17 +28,9 @@ _Touched = Pod | PodGroup | KueueWorkload
 class ObservedGang:
     """A gang of a cluster that has pods with nodes.
 
-    Attributes
-    ----------
-    gang : Gang
-        The gang as if none of its pods had a node.
-    snapshot : ClusterSnapshot
-        The cluster without those pods; everything else is where it is.
-    nodes : mapping of str to str or None
-        Node of each pod; None: the pod waits. Of a gang that Kueue has admitted and of which no pod runs, the nodes in
-        its assignment.
-    scheduler : str
-        spec.schedulerName of its first pod by name; empty: not given.
+    `gang`: the gang as if none of its pods had a node. `snapshot`: the cluster without those pods; everything else is
+    where it is. `nodes`: node of each pod; None: the pod waits. Of a gang that Kueue has admitted and of which no pod
+    runs, the nodes in its assignment. `scheduler`: spec.schedulerName of its first pod by name; empty: not given.
     """
 
     gang: Gang

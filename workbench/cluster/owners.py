@@ -27,15 +27,9 @@ class Unit:
     a top owner and its pods, and all pods of these. All gangs of a LeaderWorkerSet, which have other keys, are one unit
     under the key of the set.
 
-    Attributes
-    ----------
-    pods : dict of str to None
-        Keys (``namespace/name``) of the unit's pods.
-    groups : dict of str to None
-        Keys of the PodGroups: those that were made for the Job, and the one with the unit's key if no Job has it.
-    objects : dict of str to None
-        Deployments, top owners and what is between these and their pods, each as ``Kind namespace/name``; the kind
-        ``Deployment`` stands for StatefulSets, too.
+    `pods`: keys (``namespace/name``) of the unit's pods. `groups`: keys of the PodGroups: those that were made for the
+    Job, and the one with the unit's key if no Job has it. `objects`: deployments, top owners and what is between these
+    and their pods, each as ``Kind namespace/name``; the kind ``Deployment`` stands for StatefulSets, too.
     """
 
     pods: dict[str, None] = field(default_factory=dict)

@@ -39,12 +39,8 @@ class ClusterState(Working):
 
     `objects`: the present objects; do not change them. A modified object keeps its position among those of its kind.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-        The initial objects, which are copied.
-    matrices, source, any_scheduler, gpus_per_node
-        As for `workbench.cluster.assemble.assemble`.
+    `cluster`: the initial objects, which are copied. `matrices`, `source`, `any_scheduler`, `gpus_per_node`: as for
+    `workbench.cluster.assemble.assemble`.
 
     Notes
     -----

@@ -23,14 +23,9 @@ __all__ = ["Said", "WaitingGang", "waiting_gangs"]
 class Said:
     """What a cluster says about objects of one gang.
 
-    Attributes
-    ----------
-    source : {"condition", "event"}
-        Whether it stands in status.conditions of the objects or in Events about them.
-    kind : str
-        Kind of the objects: Pod, PodGroup, Job, HyperJob, Workload (of Kueue) or that of a top owner.
-    objects : tuple of str
-        Their ``namespace/name``, in byte order.
+    `source`: {"condition", "event"}; whether it stands in status.conditions of the objects or in Events about them.
+    `kind`: kind of the objects: Pod, PodGroup, Job, HyperJob, Workload (of Kueue) or that of a top owner. `objects`:
+    their ``namespace/name``, in byte order.
     """
 
     source: str

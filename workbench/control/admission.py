@@ -11,7 +11,7 @@ from workbench.control.store import Object
 from workbench.errors import CapacityError, InputError, StoreError
 from workbench.jobs.expand import check_job
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.value import Working
 from workbench.objects.admission import REVIEWED_KINDS, Known, notes_of, review
 from workbench.objects.admission.gpu_group import refuse_gpu_group

@@ -18,7 +18,7 @@ from workbench.jobs.before_submission import job_notices
 from workbench.jobs.frameworks.checking import plugin_fault
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import judge_of

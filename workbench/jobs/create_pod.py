@@ -47,16 +47,9 @@ def create_pod(
     4.2. The PodGroup is named after the Job's uid; names of volumes, which Volcano draws at random, are derived from
     the claim's name.
 
-    Parameters
-    ----------
-    template : mapping
-        The task's template; its metadata.name is the name of the task.
-    task : mapping
-        The entry of spec.tasks, for partitionPolicy and topologyPolicy.
-    index : int
-        Index of the pod in its task.
-    job_forwarding : bool
-        The Job's queue forwards its Jobs to other clusters.
+    `template`: the task's template; its metadata.name is the name of the task. `task`: the entry of spec.tasks, for
+    partitionPolicy and topologyPolicy. `index`: index of the pod in its task. `job_forwarding`: the Job's queue
+    forwards its Jobs to other clusters.
     """
     metadata = template.get("metadata") or {}
     pod: Object = {
@@ -116,10 +109,7 @@ def _defaults(job: Object, spec: Object) -> dict[str, Any]:
 
 
 def _with_claims(pod: Object, job: Object) -> Object:
-    """The pod with the Job's volumes added.
-
-    An entry whose claim an earlier entry has is left out, with its mount path.
-    """
+    """The pod with the Job's volumes; an entry whose claim an earlier entry has is left out with its mount path."""
     entries: dict[str, Object] = {}
     for entry in spec_of(job).get("volumes") or ():
         entries.setdefault(entry.get("volumeClaimName") or "", entry)

@@ -114,10 +114,7 @@ def check_job(job: Mapping[str, Any]) -> None:
 
 
 def _check_template(task: Mapping[str, Any], where: str) -> None:
-    """Raise InputError for a wrong type in one of the pod template's fields that only job plugins read.
-
-    `where` is the path of `task`, the entry of spec.tasks.
-    """
+    """Raise InputError for a wrong type in a field of a pod template that only plugins read; `where`: of `task`."""
     template = get_map(task, "template", where)
     where = child(where, "template")
     metadata, spec = get_map(template, "metadata", where), get_map(template, "spec", where)

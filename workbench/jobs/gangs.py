@@ -87,16 +87,9 @@ def read_unit(
 ) -> Workload:
     """Make the gangs and running pods of a part of a cluster, without notices about the cluster as a whole.
 
-    Parameters
-    ----------
-    cluster : ClusterObjects
-        The part: with every pod it must contain the pod's owner and the PodGroup of the owning Job.
-    priorities : Priorities
-        The PriorityClasses of the whole cluster.
-    others : OtherSchedulers
-        Counts the Jobs, Deployments and pods left out because another scheduler places them.
-    known : mapping of str to Mentions
-        As in `sort_pods`.
+    `cluster`: the part: with every pod it must contain the pod's owner and the PodGroup of the owning Job.
+    `priorities`: the PriorityClasses of the whole cluster. `others`: counts the Jobs, Deployments and pods left out
+    because another scheduler places them. `known`: as in `sort_pods`.
     """
     cluster = ungated(cluster)
     return _read(cluster, sort_pods(cluster, known), priorities, others)
@@ -144,9 +137,7 @@ def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
-    """Queue of each Job, PodGroup and Deployment that owns pods, by ``namespace/name``, also if none of them is
-    pending.
-    """
+    """Queue of each Job, PodGroup and Deployment that owns pods, pending or not, by ``namespace/name``."""
     queues = {
         key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
         for key, deployment in cluster.deployments.items()

@@ -75,10 +75,7 @@ class SubGroups:
         return None if named is None else self._found.setdefault(named[0], named[1])
 
     def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
-        """Name and new, empty collection for the sub-group of pods with these labels.
-
-        None if no policy captures them.
-        """
+        """Name and new, empty collection of the sub-group of pods with these labels; None: no policy captures them."""
         for policy in self._policies:
             values = match_values(policy, labels)
             if values:

@@ -28,16 +28,9 @@ FRAMEWORK_PLUGINS = tuple(name for name, framework in FRAMEWORKS.items() if fram
 class JobLabels:
     """Labels and PodGroup phase that hold for one job as a whole.
 
-    Attributes
-    ----------
-    job_class : str
-        Value of the label tor-affinity, taken from the job, its PodGroup, a pod template or a pod, whichever has it
-        first; empty if none has it.
-    framework : str
-        Value of the label framework from the same objects, in lower case; without it, the name of the job's framework
-        plugin.
-    phase : str
-        Phase of its PodGroup; empty: unknown.
+    `job_class`: value of the label tor-affinity, taken from the job, its PodGroup, a pod template or a pod, whichever
+    has it first; empty if none has it. `framework`: value of the label framework from the same objects, in lower case;
+    without it, the name of the job's framework plugin. `phase`: phase of its PodGroup; empty: unknown.
     """
 
     job_class: str = ""

@@ -92,14 +92,9 @@ class Mentions:
 class Membership:
     """The pods of a cluster by the object they belong to; each list is in byte order of the pods' names.
 
-    Attributes
-    ----------
-    of_job, of_pod_group, of_deployment : dict of str to list of Pod
-        Pods by ``namespace/name`` of the owner; pods of a PodGroup that belongs to a known Job are the Job's.
-    of_top_owner : dict of str to list of Pod
-        Pods by ``Kind namespace/name`` of the top owner.
-    alone : list of Pod
-        Pods without an owner.
+    `of_job`, `of_pod_group`, `of_deployment`: pods by ``namespace/name`` of the owner; pods of a PodGroup that belongs
+    to a known Job are the Job's. `of_top_owner`: pods by ``Kind namespace/name`` of the top owner. `alone`: pods
+    without an owner.
     """
 
     of_job: dict[str, list[Pod]] = field(default_factory=dict)

@@ -67,10 +67,7 @@ def _own_minimum(task: Task) -> int:
 
 
 def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], int]]) -> dict[str, int]:
-    """Summed requests of minAvailable pods of a Job, taken from its tasks in several rounds.
-
-    Each function in `rounds` gives, for one round, the total number of pods that may be taken from a task.
-    """
+    """Summed requests of minAvailable pods; each function in `rounds` gives a task's total of pods after that round."""
     # A class that is not in the input is noted where the roles are made.
     order = sorted(job.tasks, key=lambda task: -priorities.of(task.template.spec.priority_class, []))
     usages = [quota_usage(task.template) for task in order]

@@ -59,9 +59,7 @@ def pod_group_of_pods(
 
 
 def _annotations(owner: Mapping[str, str], pod: Mapping[str, str]) -> dict[str, str]:
-    """Annotations of a new PodGroup: the owner's in Volcano's domain, overridden by the pod's that concern
-    preemption.
-    """
+    """Annotations of a new PodGroup: the owner's in Volcano's domain; the pod's about preemption take precedence."""
     budget = _MIN_AVAILABLE if _MIN_AVAILABLE in pod else _MAX_UNAVAILABLE
     kept = {key: value for key, value in owner.items() if key.startswith("volcano.sh/")}
     return kept | {key: pod[key] for key in (_PREEMPTABLE, _COOLDOWN, _ZONE, budget) if key in pod}

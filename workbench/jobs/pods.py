@@ -340,10 +340,7 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
 
 
 def _arrival_key(pod: Pod) -> tuple[str, bytes]:
-    """Sort key of a pod in the order in which kube-scheduler tries the pods of a group: creation time, then name.
-
-    A pod that does not exist yet counts as younger than all others.
-    """
+    """Sort key of a pod as kube-scheduler tries a group: creation time, then name; one still to be made is last."""
     return pod.metadata.created or "~", pod.metadata.name.encode()
 
 

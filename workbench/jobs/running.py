@@ -24,16 +24,9 @@ __all__ = ["Doubts", "deal_gpus", "running_pods"]
 class Doubts:
     """Number of running pods whose GPUs or role had to be guessed, by the reason.
 
-    Attributes
-    ----------
-    assumed : int
-        Pods that do not state which GPUs they hold.
-    short : int
-        Pods that request more GPUs than their node has left.
-    contradictions : int
-        Pods with GPUs that their node does not have or that another pod holds.
-    lost : int
-        Pods whose node is unknown.
+    `assumed`: pods that do not state which GPUs they hold. `short`: pods that request more GPUs than their node has
+    left. `contradictions`: pods with GPUs that their node does not have or that another pod holds. `lost`: pods whose
+    node is unknown.
     """
 
     assumed: int = 0
@@ -134,14 +127,9 @@ def deal_gpus(
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
     """Find the running pods of some nodes and the GPUs they leave free, counting every assumption.
 
-    Parameters
-    ----------
-    pods, node_index, queues, labels
-        As for `running_pods`. A pod affects only pods on its own node.
-    gpu_masks : mapping of int to int
-        Healthy GPUs of each node of the pods, by the node's index.
-    known : sequence of RunningPod or None, optional
-        Each pod as it was when it was last asked, if nothing but its node's index and its GPUs may have changed since.
+    `pods`, `node_index`, `queues`, `labels`: as for `running_pods`. A pod affects only pods on its own node.
+    `gpu_masks`: healthy GPUs of each node of the pods, by the node's index. `known`: each pod as it was when it was
+    last asked, if nothing but its node's index and its GPUs may have changed since.
 
     Returns
     -------

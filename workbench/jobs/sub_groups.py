@@ -68,15 +68,9 @@ def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str
 def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
     """The id that Volcano gives to a sub-group of a job: ``job/policy-v1-v2``.
 
-    Parameters
-    ----------
-    job : str
-        ``namespace/name`` of the job.
-    policy : str
-        Name of the SubGroupPolicy.
-    values : sequence of str
-        Values of the policy's labels that the pods of the sub-group share. Values longer than 128 characters together
-        are replaced by a code of their 32-bit FNV-1a hash.
+    `job`: ``namespace/name`` of the job. `policy`: name of the SubGroupPolicy. `values`: values of the policy's labels
+    that the pods of the sub-group share. Values longer than 128 characters together are replaced by a code of their
+    32-bit FNV-1a hash.
     """
     joined = "-".join(values)
     if len(joined) > _LONGEST_ID:

@@ -83,10 +83,7 @@ def template_spec_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def pod_name(job: str, task: str, index: int) -> str:
-    """The name of a Volcano Job's pod: ``job-task-index``.
-
-    `index`: number of the pod in its task.
-    """
+    """The name of a Volcano Job's pod: ``job-task-index``. `index`: number of the pod in its task."""
     return f"{job}-{task}-{index}"
 
 

@@ -90,10 +90,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 def _sub_groups(
     job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], existing: Sequence[Pod]
 ) -> SubGroups:
-    """The sub-groups of a Job's pods.
-
-    A pending pod counts with the partition label that the controller will write on it.
-    """
+    """The sub-groups of a Job's pods; a pending pod counts with the partition label it will get."""
     found = SubGroups(policies)
     for pod in existing:
         found.add_started(pod, {**pod.metadata.labels, ROLE_LABEL: role_of(pod)})

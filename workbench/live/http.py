@@ -268,10 +268,7 @@ def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Eve
 
 
 def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
-    """The one-line error to raise for an exception during a request; None if the exception is a bug of this package.
-
-    `place` is the URL as shown to the user.
-    """
+    """The one-line error for an exception during a request to `place`; None if it is a bug of this package."""
     match error:
         case _Refused(status=HTTPStatus.UNAUTHORIZED):
             what = (

@@ -70,10 +70,7 @@ class AllowedSets:
         return AllowedSets(tuple(sorted(set(masks), key=indices_of)), modules)
 
     def of_size(self, k: int) -> list[int]:
-        """Masks of all allowed sets of k GPUs.
-
-        Raises CapacityError: more unions of modules than can be compared.
-        """
+        """Masks of all allowed sets of k GPUs. Raises CapacityError: more unions of modules than can be compared."""
         if not self.modules:
             return [mask for mask in self.masks if mask.bit_count() == k]
         if k == 1:

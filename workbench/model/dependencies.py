@@ -21,14 +21,9 @@ def unmet_dependency(gang: Gang, present: Sequence[int] | None = None, *, sub_gr
     at first (``valid``), the pods that the gang needs (``needed``), and the largest minAvailable with which it can
     start (``lower_to``); the last is absent where no minAvailable helps.
 
-    Parameters
-    ----------
-    gang : Gang
-        Not the gang of a HyperJob, whose Jobs start one by one.
-    present : sequence of int, optional
-        Pods of each role that count or wait for a node, those that are held back included; None: no pod runs.
-    sub_groups : bool
-        Whether the scheduler knows sub-groups, and so counts those that must be ready.
+    `gang`: not the gang of a HyperJob, whose Jobs start one by one. `present`: pods of each role that count or wait for
+    a node, those that are held back included; None: no pod runs. `sub_groups`: whether the scheduler knows sub-groups,
+    and so counts those that must be ready.
     """
     held = [role for role in gang.roles if role.n_held_back]
     if not held:

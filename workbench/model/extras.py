@@ -102,14 +102,9 @@ class VolcanoMemory(Extra):
 
     Read by the policies whose names begin with ``volcano``.
 
-    Attributes
-    ----------
-    record : str
-        HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
-    min_resources : mapping of str to int, optional
-        minResources of the job's PodGroup (existing, or as the controller will make it), base units; None: absent.
-    inqueue : bool
-        An earlier session admitted the job: its PodGroup is in the phase Inqueue.
+    `record`: HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
+    `min_resources`: minResources of the job's PodGroup (existing, or as the controller will make it), base units; None:
+    absent. `inqueue`: an earlier session admitted the job: its PodGroup is in the phase Inqueue.
 
     Examples
     --------
@@ -136,14 +131,9 @@ class GpuGroup:
 class Gather:
     """One rule of Koordinator's network-topology-spec annotation: gather a gang within one domain of a network layer.
 
-    Attributes
-    ----------
-    layer : str
-        A layer of the ClusterNetworkTopology; for HyperNodes the tier name.
-    must : bool
-        MustGather: all pods in one domain of the layer; otherwise PreferGather.
-    pod_count_multiple : int
-        The number of pods in a domain of the layer must be a multiple of this; 1: any number.
+    `layer`: a layer of the ClusterNetworkTopology; for HyperNodes the tier name. `must`: MustGather: all pods in one
+    domain of the layer; otherwise PreferGather. `pod_count_multiple`: the number of pods in a domain of the layer must
+    be a multiple of this; 1: any number.
     """
 
     layer: str
@@ -230,16 +220,9 @@ class AscendWish(Extra):
 class RoleSize:
     """The field that says how many pods a role has.
 
-    Attributes
-    ----------
-    field : str
-        Name of the field: ``replicas``, ``parallelism``, ``size``.
-    pods : int
-        Pods of the role that the object asks for, running ones included.
-    unit : int
-        Pods that one step of the field adds.
-    beside : int
-        What the field counts besides: 1 for the leader in the ``size`` of a group.
+    `field`: name of the field: ``replicas``, ``parallelism``, ``size``. `pods`: pods of the role that the object asks
+    for, running ones included. `unit`: pods that one step of the field adds. `beside`: what the field counts besides: 1
+    for the leader in the ``size`` of a group.
     """
 
     role: str

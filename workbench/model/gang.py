@@ -53,14 +53,9 @@ class TopologyConstraint:
 
     Each Volcano release fills in its own defaults later (docs/decisions.md, decision 10).
 
-    Attributes
-    ----------
-    mode : {"hard", "soft", ""}
-        Mode of the constraint; empty if networkTopology has no mode.
-    highest_tier : int, optional
-        highestTierAllowed; None: absent.
-    highest_tier_name : str, optional
-        highestTierName (Volcano 1.15); None: absent. Empty names no tier, but 1.13 does not know the field even so.
+    `mode`: {"hard", "soft", ""}; mode of the constraint; empty if networkTopology has no mode. `highest_tier`:
+    highestTierAllowed; None: absent. `highest_tier_name`: highestTierName (Volcano 1.15); None: absent. Empty names no
+    tier, but 1.13 does not know the field even so.
 
     Examples
     --------

@@ -51,14 +51,9 @@ def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli
     Returns ndarray of shape (n, g), int16: 1000 for a GPU that is wholly free, 0 for a GPU that is held whole and for
     one that the node does not have.
 
-    Parameters
-    ----------
-    gpu_free : ndarray of shape (n, w), uint64
-        Bits of the GPUs that are wholly free.
-    gpu_total : ndarray of shape (n, w), uint64
-        Bits of the GPUs that a node has.
-    shares : ndarray of shape (n, g), int16, optional
-        Thousandths in use of each shared GPU; None: no GPU is shared, and g is `gpu_width(gpu_total)`.
+    `gpu_free`: ndarray of shape (n, w), uint64; bits of the GPUs that are wholly free. `gpu_total`: ndarray of shape
+    (n, w), uint64; bits of the GPUs that a node has. `shares`: ndarray of shape (n, g), int16; thousandths in use of
+    each shared GPU; None: no GPU is shared, and g is `gpu_width(gpu_total)`.
     """
     width = gpu_width(gpu_total) if shares is None else shares.shape[1]
     free = _bits(gpu_free, width) * np.int16(WHOLE_GPU)
@@ -92,14 +87,9 @@ def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
 def shares_of_pods(nodes: Ints, words: Words, milli: Milli) -> tuple[Ints, Ints, Ints]:
     """The GPU shares of placed pods as the three arrays (nodes, gpus, milli) that `add_shares` takes.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (p,), int32
-        Node of each pod; -1: it has none.
-    words : ndarray of shape (p, w), uint64
-        GPUs of each pod, as bits.
-    milli : ndarray of shape (p,), int16
-        Thousandths that each pod holds of each of its GPUs; pods with whole GPUs (1000) have no share.
+    `nodes`: ndarray of shape (p,), int32; node of each pod; -1: it has none. `words`: ndarray of shape (p, w), uint64;
+    GPUs of each pod, as bits. `milli`: ndarray of shape (p,), int16; thousandths that each pod holds of each of its
+    GPUs; pods with whole GPUs (1000) have no share.
 
     Returns
     -------

@@ -29,14 +29,9 @@ SHAPE = r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,4}"
 class LoggedStep(Value):
     """What a job computes and sends in a training step.
 
-    Attributes
-    ----------
-    compute_s : float
-        Seconds without traffic between nodes.
-    sent_gb : mapping of str to float
-        GB that one rank sends, by kind of parallelism: ``data``, ``tensor``, ``pipeline``, ``context``, ``expert``.
-    shape : str
-        Degrees of parallelism, DPxTPxPPxCPxEP; empty: every GPU is a data-parallel rank.
+    `compute_s`: seconds without traffic between nodes. `sent_gb`: GB that one rank sends, by kind of parallelism:
+    ``data``, ``tensor``, ``pipeline``, ``context``, ``expert``. `shape`: degrees of parallelism, DPxTPxPPxCPxEP; empty:
+    every GPU is a data-parallel rank.
     """
 
     compute_s: float
@@ -63,16 +58,9 @@ class LoggedJob(Value):
 class JobLog(Value):
     """The jobs of a log, by submission; those of one instant in the order of the log.
 
-    Attributes
-    ----------
-    format : str
-        Name of the format.
-    quotas : mapping of str to mapping of str to int
-        By queue: what its jobs may hold together, base units; empty where the log has none.
-    notes : tuple of Notice
-        What of the log was left out or read in another way, with counts.
-    inputs : mapping of str to str
-        SHA-256 of the file, by its name.
+    `format`: name of the format. `quotas`: by queue: what its jobs may hold together, base units; empty where the log
+    has none. `notes`: what of the log was left out or read in another way, with counts. `inputs`: SHA-256 of the file,
+    by its name.
     """
 
     jobs: tuple[LoggedJob, ...]
@@ -91,14 +79,9 @@ class JobLog(Value):
 class ModelSize(Value):
     """What a step of a model computes and sends depends on these.
 
-    Attributes
-    ----------
-    parameters, active : float
-        Of the whole model, and those that one token uses.
-    layers, hidden, kv_hidden : int
-        Transformer layers; sizes of a token's activation and of its keys.
-    moe_layers, top_k : int
-        Layers with experts, experts per token.
+    `parameters`, `active`: of the whole model, and those that one token uses. `layers`, `hidden`, `kv_hidden`:
+    transformer layers; sizes of a token's activation and of its keys. `moe_layers`, `top_k`: layers with experts,
+    experts per token.
     """
 
     parameters: float

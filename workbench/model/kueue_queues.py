@@ -44,14 +44,9 @@ class FlavorQuotas:
 class QueueCheck:
     """An admission check of a ClusterQueue.
 
-    Attributes
-    ----------
-    flavors : tuple of str
-        Flavors that the check is for; empty: all.
-    provisioning : bool
-        Whether it asks for machines (ProvisioningRequest): the topology is then assigned after the machines are there.
-    missing : bool
-        Whether no AdmissionCheck has the name: the ClusterQueue is then inactive.
+    `flavors`: flavors that the check is for; empty: all. `provisioning`: whether it asks for machines
+    (ProvisioningRequest): the topology is then assigned after the machines are there. `missing`: whether no
+    AdmissionCheck has the name: the ClusterQueue is then inactive.
     """
 
     name: str

@@ -257,14 +257,9 @@ class Ledger(Working):
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """Free the resources and GPUs of pods on their nodes; the opposite of `take`. A rollback undoes it.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (p,), int32
-            Node of each pod.
-        requests : ndarray of shape (p, r) or (r,), int64
-            Resources of each pod, or of every pod alike.
-        gpu_words : ndarray of shape (p, w), uint64, optional
-            Bits of the GPUs of each pod; None: the pods hold no GPU.
+        `nodes`: ndarray of shape (p,), int32; node of each pod. `requests`: ndarray of shape (p, r) or (r,), int64;
+        resources of each pod, or of every pod alike. `gpu_words`: ndarray of shape (p, w), uint64; bits of the GPUs of
+        each pod; None: the pods hold no GPU.
         """
         rows = -requests.reshape(-1, requests.shape[-1])
         self._apply(1, nodes, rows, gpu_words)

@@ -37,14 +37,9 @@ def depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Lo
     Returns the node order, and whether any two HyperNodes are nested or disjoint; if not, the order is that of the
     names.
 
-    Parameters
-    ----------
-    node_names : sequence of str
-        Names of the n nodes, in any order.
-    domain, node : ndarray of shape (m,), int64
-        Pairs of a HyperNode and a node that it holds, sorted.
-    sizes : ndarray of shape (d,), int64
-        Number of nodes of each HyperNode.
+    `node_names`: names of the n nodes, in any order. `domain`, `node`: ndarray of shape (m,), int64; pairs of a
+    HyperNode and a node that it holds, sorted. `sizes`: ndarray of shape (d,), int64; number of nodes of each
+    HyperNode.
     """
     n, d = len(node_names), len(sizes)
     by_name = _byte_order(node_names)
@@ -70,10 +65,7 @@ def depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Lo
 
 
 def _nested_or_disjoint(position: Longs, sizes: Longs) -> bool:
-    """Whether each HyperNode is an interval of positions, and any two are nested or disjoint.
-
-    `position` holds the positions of the members, HyperNode by HyperNode; `sizes` the number of members of each.
-    """
+    """Whether each HyperNode (`sizes` members, at `position`) is an interval, and any two are nested or disjoint."""
     full = sizes > 0
     if not full.any():
         return True

@@ -87,9 +87,7 @@ _MANY = 256
 
 
 class _SharedFields(NamedTuple):
-    """Fields that consecutive pods of a placement share if their role, GPUs and annotations are equal (ranks may
-    differ).
-    """
+    """Fields that consecutive pods share if their role, GPUs and annotations are equal; ranks may differ."""
 
     gpus: tuple[int, ...]
     container_gpus: tuple[tuple[int, ...], ...]
@@ -269,10 +267,7 @@ class Placement(Value, Displayed, Tabular):
         return written
 
     def pods(self) -> Iterator[PlacedPod]:
-        """Every pod that has a node, in the order of the gang's pods.
-
-        `to_dataframe` makes a table of them.
-        """
+        """Every pod that has a node, in the order of the gang's pods. `to_dataframe` makes a table of them."""
         return iter(self._made((self.node >= 0).nonzero()[0]))
 
     def pod(self, position: int) -> PlacedPod:
@@ -280,10 +275,7 @@ class Placement(Value, Displayed, Tabular):
         return self._made(np.array([position]))[0]
 
     def _visible(self, masks: list[int]) -> list[int]:
-        """Bit mask of the GPUs that each pod may see, given the mask of its own GPUs.
-
-        These are the GPUs of the whole gang on the pod's node, unless the policy chose `visible_words`.
-        """
+        """GPUs each pod may see: those of the gang on its node, unless the policy chose `visible_words`."""
         if self.visible_words is not None:
             return _masks_of(self.visible_words)
         nodes = self.node.tolist()
@@ -333,9 +325,7 @@ class Placement(Value, Displayed, Tabular):
         return chain.from_iterable(map(repeat, shared, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The first of `positions`, and each one whose pod differs from the pod before it in role, GPUs or
-        annotations.
-        """
+        """The first of `positions`, and each whose pod differs from the one before in role, GPUs or annotations."""
         differs = np.zeros(len(positions), dtype=np.bool_)
         differs[:1] = True
         for of_pod in (self.gang.role_of_pod, self.annotation_group):
@@ -382,10 +372,7 @@ def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple
 
 
 class _Once:
-    """A function that is asked at most once, when its answer is first needed, and then dropped.
-
-    Threads that ask at the same time may each call it.
-    """
+    """A function called when its answer is first needed, then dropped; threads that ask together may each call it."""
 
     __slots__ = ("__weakref__", "_answer", "_ask")
 

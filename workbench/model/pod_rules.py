@@ -18,14 +18,9 @@ __all__ = ["NO_RULES", "NodePreference", "PodAffinityTerm", "PodRules", "PodSele
 class PodSelector:
     """Pods selected by namespace and labels.
 
-    Attributes
-    ----------
-    labels : tuple of Requirement, optional
-        Conditions on a pod's labels, all of which must hold; an empty tuple selects every pod, None selects none.
-    namespaces : tuple of str
-        Namespaces of the pods, in byte order.
-    namespace_labels : tuple of Requirement, optional
-        Conditions on the labels of further namespaces; an empty tuple: all namespaces, None: no further ones.
+    `labels`: conditions on a pod's labels, all of which must hold; an empty tuple selects every pod, None selects none.
+    `namespaces`: namespaces of the pods, in byte order. `namespace_labels`: conditions on the labels of further
+    namespaces; an empty tuple: all namespaces, None: no further ones.
     """
 
     labels: tuple[Requirement, ...] | None = None

@@ -192,10 +192,7 @@ class Scenario(Value, Displayed, Tabular):
 
 
 def snapshot_of(given: object) -> ClusterSnapshot:
-    """The snapshot that an argument is or has.
-
-    Raises InputError: neither.
-    """
+    """The snapshot that an argument is or has. Raises InputError: neither."""
     if isinstance(given, Scenario):
         return given.snapshot
     if not isinstance(given, ClusterSnapshot):

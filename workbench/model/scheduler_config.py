@@ -1,14 +1,12 @@
 """Volcano's scheduler configuration as a value: actions, and plugins in tiers with their switches and arguments.
 
 It is read from a file in `workbench.formats.scheduler_conf`; what the plugins do is in `workbench.policies.volcano`.
-`Release` is the release of Volcano that a policy follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 from workbench.model.notice import Notice
 from workbench.model.value import Value
 
-__all__ = ["SWITCHES", "PluginOption", "Release", "SchedulerConfig"]
+__all__ = ["SWITCHES", "PluginOption", "SchedulerConfig"]
 
 #: Switches of a plugin, by the function that they turn off, with the spelling that Volcano reads.
 SWITCHES: Mapping[str, str] = MappingProxyType(
@@ -152,13 +150,3 @@ class SchedulerConfig(Value):
     def _first(self) -> dict[str, PluginOption]:
         """The first plugin of each name, by name; cached because every placement looks up several."""
         return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}
-
-
-class Release(StrEnum):
-    """The two releases of Volcano whose behaviours are modelled separately (docs/decisions.md, decision 4).
-
-    `V1_13`: v1.13.0 to v1.13.3. `V1_15`: v1.15.1, the latest one that ``docs/reference/volcano-topology.md`` describes.
-    """
-
-    V1_13 = "1.13"
-    V1_15 = "1.15"

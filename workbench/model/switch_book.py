@@ -143,9 +143,7 @@ _NOTHING = np.zeros((0, 4), dtype=np.bool_)
 
 @lru_cache(maxsize=64)
 def _counts(label: str, phase: str) -> Mask:
-    """Which counters of `add_jobs` a job with this tor-affinity label and PodGroup phase is counted in: read-only bool
-    row.
-    """
+    """Counters of `add_jobs` for a tor-affinity label and a PodGroup phase: read-only bool row."""
     said, active = phase in _COUNTED, phase in _RUNNING
     row = (said, said and label == "large-model-schema", active, active and label != "normal-schema")
     counts = np.array([row], dtype=np.bool_)

@@ -214,14 +214,9 @@ class SwitchTable(Value):
     ) -> SwitchTable:
         """Build a table of leaf switches from Python lists.
 
-        Parameters
-        ----------
-        rows : sequence of (name, address, sequence of (node, position))
-            One row per switch, in configuration order; nodes are given by index, with their position under the switch.
-        nodes_per_switch : int, optional
-            None: as many as the largest switch has.
-        preset : SwitchStates, optional
-            None: every switch idle.
+        `rows`: sequence of (name, address, sequence of (node, position)); one row per switch, in configuration order;
+        nodes are given by index, with their position under the switch. `nodes_per_switch`: None means as many as the
+        largest switch has. `preset`: None means every switch idle.
         """
         sizes = [len(nodes) for _, _, nodes in rows]
         entries = [entry for _, _, nodes in rows for entry in nodes]

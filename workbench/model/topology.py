@@ -53,17 +53,9 @@ class Problem:
 class DomainSpec:
     """One HyperNode ("domain") as input of `Topology.build`, before the nodes are renumbered.
 
-    Attributes
-    ----------
-    tier : int
-        Smaller is closer.
-    nodes : sequence of int
-        Positions in the list of node names handed to `Topology.build`; every node under the domain, not only direct
-        ones.
-    parent : str
-        Name of the parent HyperNode; empty for a root.
-    tier_name : str
-        Empty: none.
+    `tier`: smaller is closer. `nodes`: positions in the list of node names handed to `Topology.build`; every node under
+    the domain, not only direct ones. `parent`: name of the parent HyperNode; empty for a root. `tier_name`: empty:
+    none.
     """
 
     name: str
@@ -149,17 +141,9 @@ class Topology(Value, Displayed, Tabular):
 
         Returns Topology: `node_names` is generally in another order than given: see the class.
 
-        Parameters
-        ----------
-        node_names : sequence of str
-            Names of the nodes, distinct, in any order.
-        domains : iterable of DomainSpec
-            Distinct names; parents must exist and form no cycle (the caller removes such links beforehand and reports
-            them in `problems`).
-        problems : iterable of Problem
-            Problems that the builder found in the HyperNodes.
-        ready : bool
-            False if Volcano would not schedule on this tree.
+        `node_names`: names of the nodes, distinct, in any order. `domains`: distinct names; parents must exist and form
+        no cycle (the caller removes such links beforehand and reports them in `problems`). `problems`: problems that
+        the builder found in the HyperNodes. `ready`: False if Volcano would not schedule on this tree.
         """
         specs = sorted(domains, key=lambda s: s.name.encode())
         n = max(len(node_names), 1)

@@ -21,14 +21,9 @@ _MODES = ("Indexed", "NonIndexed")
 class JobSpec:
     """The spec of a Job of Kubernetes.
 
-    Attributes
-    ----------
-    parallelism : int
-        Pods that run at a time.
-    completions : int, optional
-        Pods that must succeed; None: one that succeeds is enough, and no pod is made after it.
-    indexed : bool
-        Each pod has one of the indices from 0 to `completions` - 1 (completionMode Indexed).
+    `parallelism`: pods that run at a time. `completions`: pods that must succeed; None: one that succeeds is enough,
+    and no pod is made after it. `indexed`: each pod has one of the indices from 0 to `completions` - 1 (completionMode
+    Indexed).
     """
 
     parallelism: int
@@ -79,10 +74,7 @@ def read_job_spec(spec: Mapping[str, Any], where: str, notes: list[Notice]) -> J
 
 
 def read_batch_job(data: Mapping[str, Any]) -> BatchJob:
-    """Read a Job of Kubernetes from a parsed manifest.
-
-    Raises InputError: as `read_job_spec`.
-    """
+    """Read a Job of Kubernetes from a parsed manifest. Raises InputError: as `read_job_spec`."""
     notes: list[Notice] = []
     spec, status = get_map(data, "spec", ""), get_map(data, "status", "")
     metadata = owner_metadata(data, notes)

@@ -49,16 +49,9 @@ class SecretRef:
 class DiscoverySource:
     """One entry of networkTopologyDiscovery in ``volcano-controller.conf``: a source of HyperNodes.
 
-    Attributes
-    ----------
-    source : str
-        ``ufm``, ``label``, ``roce`` or an unknown name.
-    enabled : bool
-        Whether the source is enabled; False by default.
-    interval_s : float
-        Seconds from one round to the next; an hour if the entry gives none, or one of zero or less.
-    config : mapping
-        Settings of the source, as written.
+    `source`: ``ufm``, ``label``, ``roce`` or an unknown name. `enabled`: whether the source is enabled; False by
+    default. `interval_s`: seconds from one round to the next; an hour if the entry gives none, or one of zero or less.
+    `config`: settings of the source, as written.
     """
 
     source: str
@@ -117,15 +110,9 @@ def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[
 
     Source: docs/reference/volcano-topology.md, section 9. `stopped` by name, the rest in the order of the new file.
 
-    Parameters
-    ----------
-    old : DiscoveryConfig
-        Configuration that is in force. A text that cannot be read raises InputError before this function is called:
-        upstream then continues with the old sources.
-    new : DiscoveryConfig, optional
-        None: the ConfigMap is gone, which is an empty configuration.
-    known : collection of str
-        Sources that can be run.
+    `old`: configuration that is in force. A text that cannot be read raises InputError before this function is called:
+    upstream then continues with the old sources. `new`: None means the ConfigMap is gone, which is an empty
+    configuration. `known`: sources that can be run.
     """
     before, now = old.enabled, (new or DiscoveryConfig()).enabled
     names = list(now)

@@ -46,14 +46,9 @@ class Flag:
 class Arguments:
     """Result of parsing the arguments of one Volcano job plugin.
 
-    Attributes
-    ----------
-    values : mapping of str to str, int or bool
-        Every flag of the plugin: the value given, or its default.
-    error : str
-        Why parsing stopped, in Go's words; empty: no error. Volcano only logs it.
-    stopped_at : int
-        Position of the argument that was wrong or that ended parsing; the number of arguments if all were read.
+    `values`: every flag of the plugin: the value given, or its default. `error`: why parsing stopped, in Go's words;
+    empty: no error. Volcano only logs it. `stopped_at`: position of the argument that was wrong or that ended parsing;
+    the number of arguments if all were read.
     """
 
     values: Mapping[str, Value]
@@ -112,10 +107,7 @@ def _not_defined(name: str) -> str:
 
 
 def _value(text: str, default: Value) -> tuple[Value, str]:
-    """Convert a flag's text to the type of `default`.
-
-    Returns the value and Go's error text, which is empty if it is valid.
-    """
+    """Convert a flag's text to the type of `default`; also return Go's error text, empty if it is valid."""
     if isinstance(default, bool):
         return text in _TRUE, "" if text in (*_TRUE, *_FALSE) else "parse error"
     if isinstance(default, int):

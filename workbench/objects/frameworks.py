@@ -14,16 +14,9 @@ __all__ = ["FRAMEWORKS", "Addition", "Framework"]
 class Addition:
     """The names that one job plugin of this project adds and Volcano's does not; ``{job}`` stands for the Job's name.
 
-    Attributes
-    ----------
-    flags : tuple of str
-        Arguments that Volcano's plugin does not know.
-    env : mapping of str to str
-        Environment variables of containers, by what they tell.
-    volume, mount, init_container : str
-        Volume and init container of a pod, and the path on which the volume is mounted in containers; empty: none.
-    config_map : str
-        Name of the ConfigMap that the Job owns; empty: none.
+    `flags`: arguments that Volcano's plugin does not know. `env`: environment variables of containers, by what they
+    tell. `volume`, `mount`, `init_container`: volume and init container of a pod, and the path on which the volume is
+    mounted in containers; empty: none. `config_map`: name of the ConfigMap that the Job owns; empty: none.
     """
 
     flags: tuple[str, ...] = ()

@@ -54,16 +54,9 @@ _LISTS = ("replicatedJobs", "jobs")
 class ReplicatedJob:
     """One entry of replicatedJobs: equal Jobs.
 
-    Attributes
-    ----------
-    replicas : int
-        1 where absent.
-    template : mapping
-        Spec of each Job, with networkTopology as an object.
-    clusters : tuple of str, optional
-        Member clusters allowed; None: the field is absent, and every cluster is allowed.
-    path : str
-        Path of the template in the manifest.
+    `replicas`: 1 where absent. `template`: spec of each Job, with networkTopology as an object. `clusters`: member
+    clusters allowed; None: the field is absent, and every cluster is allowed. `path`: path of the template in the
+    manifest.
     """
 
     name: str
@@ -77,14 +70,9 @@ class ReplicatedJob:
 class HyperJob:
     """A HyperJob as read from its manifest.
 
-    Attributes
-    ----------
-    min_available : int
-        Jobs that must run together; the number of all Jobs if the manifest has no minAvailable.
-    constraint : TopologyConstraint, optional
-        networkTopology across the Jobs; None: the manifest has none, which means the same as mode soft.
-    over : bool
-        The HyperJob has ended or is being deleted: no further Job is made.
+    `min_available`: Jobs that must run together; the number of all Jobs if the manifest has no minAvailable.
+    `constraint`: networkTopology across the Jobs; None: the manifest has none, which means the same as mode soft.
+    `over`: the HyperJob has ended or is being deleted: no further Job is made.
     """
 
     metadata: Metadata

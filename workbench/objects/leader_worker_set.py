@@ -31,16 +31,9 @@ _TEMPLATE = "spec.leaderWorkerTemplate"
 class LeaderWorkerSet(TopOwner):
     """A LeaderWorkerSet as read from a manifest.
 
-    Attributes
-    ----------
-    replicas : int
-        Number of groups.
-    size : int
-        Pods of a group, the leader among them.
-    leader : PodTemplate, optional
-        None: the leader is made from the template of the workers.
-    leader_first : bool
-        Workers are made once their leader is ready (startupPolicy LeaderReady).
+    `replicas`: number of groups. `size`: pods of a group, the leader among them. `leader`: None means the leader is
+    made from the template of the workers. `leader_first`: workers are made once their leader is ready (startupPolicy
+    LeaderReady).
     """
 
     replicas: int

@@ -52,16 +52,9 @@ USER_ACTIONS = (
 class LifecyclePolicy:
     """One entry of the field ``policies`` of a Volcano Job or task: the action that follows an event or exit code.
 
-    Attributes
-    ----------
-    action : str
-        Action of the policy, such as ``RestartJob``; empty if absent.
-    events : tuple of str
-        Events that trigger the action: the field ``events``, then ``event``, each event once.
-    exit_code : int, optional
-        Exit code that triggers the action; None: absent.
-    timeout : float, optional
-        Seconds by which the action is delayed; None: absent.
+    `action`: action of the policy, such as ``RestartJob``; empty if absent. `events`: events that trigger the action:
+    the field ``events``, then ``event``, each event once. `exit_code`: exit code that triggers the action; None:
+    absent. `timeout`: seconds by which the action is delayed; None: absent.
     """
 
     action: str = ""

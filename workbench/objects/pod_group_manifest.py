@@ -60,10 +60,7 @@ def _owner(owner: Owner) -> dict[str, Any]:
 
 
 def _topology(constraint: TopologyConstraint) -> dict[str, Any]:
-    """The field networkTopology for a topology constraint.
-
-    If both highest tiers are set, only the number is written.
-    """
+    """The field networkTopology of a constraint; of both highest tiers only the number is written."""
     written: dict[str, Any] = {"mode": constraint.mode} if constraint.mode else {}
     if constraint.highest_tier is not None:
         written["highestTierAllowed"] = constraint.highest_tier

@@ -94,10 +94,7 @@ def check_devices(data: Mapping[str, Any], key: str, where: str) -> None:
     Only devices (extended resources, such as ``nvidia.com/gpu``) must be whole numbers: names with a domain that is not
     Kubernetes' own.
 
-    Parameters
-    ----------
-    data, key, where
-        As in `read_resources`, whose checks are passed.
+    `data`, `key`, `where`: as in `read_resources`, whose checks are passed.
     """
     for name, value in (data.get(key) or {}).items():
         domain, slash, _ = name.partition("/")

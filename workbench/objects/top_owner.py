@@ -49,16 +49,9 @@ KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 class OwnedPods:
     """Pods that the controllers of an object make of one template, which are a pod set for Kueue.
 
-    Attributes
-    ----------
-    name : str
-        Name of the role, as Kueue calls the pod set.
-    count : int
-        Pods of one gang at its start.
-    field : str
-        The field that says how many pods there are; empty: none does, as for the head of a RayCluster.
-    unit, beside : int
-        As in `RoleSize`.
+    `name`: name of the role, as Kueue calls the pod set. `count`: pods of one gang at its start. `field`: the field
+    that says how many pods there are; empty: none does, as for the head of a RayCluster. `unit`, `beside`: as in
+    `RoleSize`.
     """
 
     name: str
@@ -76,17 +69,9 @@ class TopOwner(ABC):
     A kind is read once it has a row in `workbench.objects.top_owner`, and becomes gangs by its row in
     `workbench.jobs.owned.rules`.
 
-    Attributes
-    ----------
-    kind : str
-        Kind in keys and answers: that of the manifest, but ``BatchJob`` for the Job of Kubernetes, since ``Job`` is
-        Volcano's.
-    suspended : bool
-        The object asks its controller for no pods (spec.suspend).
-    finished : bool
-        The object has succeeded or failed: no pod is made any more.
-    notes : tuple of Notice
-        What the manifest leaves out, and what stands for it.
+    `kind`: kind in keys and answers: that of the manifest, but ``BatchJob`` for the Job of Kubernetes, since ``Job`` is
+    Volcano's. `suspended`: the object asks its controller for no pods (spec.suspend). `finished`: the object has
+    succeeded or failed: no pod is made any more. `notes`: what the manifest leaves out, and what stands for it.
     """
 
     metadata: Metadata

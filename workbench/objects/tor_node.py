@@ -54,16 +54,9 @@ class Tor:
 class TorNodeTable:
     """The switch table of Ascend's ConfigMap basic-tor-node-cm: its keys ``tor_info`` and ``tor_level``.
 
-    Attributes
-    ----------
-    tors : tuple of Tor
-        In the order of server_list, which breaks ties.
-    nodes_per_tor : int
-        Number of servers under one switch, written as tor_count.
-    level : str
-        ``single_layer``, ``double_layer`` or empty (then two layers).
-    version : str
-        Value of the key ``version`` of the table, as written.
+    `tors`: in the order of server_list, which breaks ties. `nodes_per_tor`: number of servers under one switch, written
+    as tor_count. `level`: ``single_layer``, ``double_layer`` or empty (then two layers). `version`: value of the key
+    ``version`` of the table, as written.
     """
 
     tors: tuple[Tor, ...]

@@ -31,16 +31,9 @@ PlaceJobs = Callable[["Composed", Gang, Ledger, Recorder | None], Placement | Re
 class Composed(Policy):
     """A policy made of a node policy and a GPU policy.
 
-    Parameters
-    ----------
-    name : str
-        The name that users type, such as ``volcano-1.13+gpu-bottleneck``.
-    node : NodePolicy
-        Chooses the node of each pod.
-    gpu : GpuPolicy
-        Chooses the GPUs on each node.
-    place_jobs : callable, optional
-        Places a HyperJob, a gang with `Gang.jobs`, by this policy (`place_hyper_job`); None: HyperJobs are refused.
+    `name`: the name that users type, such as ``volcano-1.13+gpu-bottleneck``. `node`: chooses the node of each pod.
+    `gpu`: chooses the GPUs on each node. `place_jobs`: places a HyperJob, a gang with `Gang.jobs`, by this policy
+    (`place_hyper_job`); None: HyperJobs are refused.
     """
 
     def __init__(self, name: str, node: NodePolicy, gpu: GpuPolicy, place_jobs: PlaceJobs | None = None) -> None:
@@ -160,14 +153,9 @@ class Composed(Policy):
     ) -> Placement:
         """Combine the answers of the node policy and the GPU policy into the placement that the user gets.
 
-        Parameters
-        ----------
-        gpu_words : ndarray of shape (n_pods, w), uint64, or None
-            Bits of each pod's GPUs; None: no pod has any.
-        warnings : tuple of Notice
-            Warnings of the GPU policy.
-        visible_words : ndarray of shape (n_pods, w), uint64, optional
-            Bits of the GPUs that each pod sees; None: those it has.
+        `gpu_words`: ndarray of shape (n_pods, w), uint64, or None; bits of each pod's GPUs; None: no pod has any.
+        `warnings`: warnings of the GPU policy. `visible_words`: ndarray of shape (n_pods, w), uint64; bits of the GPUs
+        that each pod sees; None: those it has.
         """
         without = answer.node < 0
         unplaced = without.nonzero()[0].tolist() if np.count_nonzero(without) else ()
@@ -217,10 +205,7 @@ class Composed(Policy):
 
 
 def _after(first: tuple[Notice, ...], known: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """Return a function that calls ``later`` and puts ``first`` and ``known`` before the reasons that it returns.
-
-    No reason repeats another, and with a reason in ``first`` no HyperNode is near.
-    """
+    """Return a function that calls `later` and puts `first` and `known` before its reasons, without repetitions."""
 
     def why() -> Why:
         reasons, misses = later()

@@ -112,14 +112,9 @@ class Policy(Parametrised, ABC):
 
     Policies are deterministic: the same arguments give the same answer, byte for byte. A policy equals itself only.
 
-    Attributes
-    ----------
-    name : str
-        The name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
-    traits : SchedulerTraits
-        What the scheduler that the policy follows does beside placing, and what it cannot place.
-    warnings : tuple of Notice
-        Warnings that are part of every answer, for example about settings that are not modelled.
+    `name`: the name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``. `traits`: what the scheduler
+    that the policy follows does beside placing, and what it cannot place. `warnings`: warnings that are part of every
+    answer, for example about settings that are not modelled.
 
     Examples
     --------

@@ -49,6 +49,9 @@ class Demand:
         Every role: those of `order`, then those of `best_effort`.
     """
 
+    # `idle` and `feasible` say what nodes offer and accept; `capacity`, `capacity_of` divide the one by the requests.
+    # `taken` is the other direction: what a placed pod of each role takes from the ledger.
+
     gang: Gang
     ledger: Ledger
     gpus: GpuQuestions
@@ -147,14 +150,9 @@ class Demand:
 
         Returns ndarray of shape (m,), int64.
 
-        Parameters
-        ----------
-        nodes : ndarray of shape (m,), int32
-            Indices of the nodes.
-        idle : ndarray of shape (n, r), int64
-            Idle resources of all nodes of the snapshot.
-        tolerations : tuple of Toleration
-            Those that the pods get beside their own before they are bound.
+        `nodes`: ndarray of shape (m,), int32; indices of the nodes. `idle`: ndarray of shape (n, r), int64; idle
+        resources of all nodes of the snapshot. `tolerations`: those that the pods get beside their own before they are
+        bound.
         """
         feasible, _ = self._mask(role, tolerations)
         return pods_per_node(idle[nodes], self.rows[role], feasible=feasible[nodes], cap=cap)

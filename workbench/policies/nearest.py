@@ -69,14 +69,9 @@ def nearest_misses(
     Returns one for each tier with a HyperNode that is allowed; ties: the smallest name. One that has room for all pods
     needed says that room there is not what the gang lacks.
 
-    Parameters
-    ----------
-    request : Request
-        The gang, and the nodes before one of its pods is placed.
-    allowed : ndarray of shape (d + 1,), bool, optional
-        Whether the gang may use each HyperNode, the virtual top last; None: it may use all.
-    start, usable
-        As in `held_pods`.
+    `request`: the gang, and the nodes before one of its pods is placed. `allowed`: ndarray of shape (d + 1,), bool;
+    whether the gang may use each HyperNode, the virtual top last; None: it may use all. `start`, `usable`: as in
+    `held_pods`.
     """
     topology = request.snapshot.topology
     tier_of = np.append(topology.tier, topology.top_tier)
@@ -119,10 +114,7 @@ def _missing(start: Progress, placed: Longs) -> Longs:
 def _capacity(
     request: Request, role: int, idle: Longs, nodes: Ints | None, cap: int | None, usable: Bools | None
 ) -> Longs:
-    """Number of pods of a role, at most ``cap``, for which each row of ``idle`` has room: int64 (m,).
-
-    ``nodes`` has the node of each row; None: the rows are the nodes. With a ``cap`` of None all pods are counted.
-    """
+    """Pods of a role, at most `cap`, that fit into each row of `idle`: int64 (m,); `nodes`: nodes of the rows."""
     accepts = request.demand.feasible(role)
     if usable is not None:
         accepts = accepts & usable.view(np.uint8)
@@ -163,10 +155,7 @@ def _placed(request: Request, domains: Longs, roles: list[int], start: Progress,
 
 
 def _dealt(of: Longs, room: Longs, rank: Ints, left: int) -> Longs:
-    """Pods that each row gets of ``left`` pods for each HyperNode, those with least room first: int64 (m,).
-
-    ``of`` has the HyperNode of each row, ascending.
-    """
+    """Pods that each row gets of `left` pods per HyperNode (`of`, ascending), least room first: int64 (m,)."""
     order = np.lexsort((rank, room, of))
     upto = np.cumsum(room[order])
     first = np.searchsorted(of, of)

@@ -26,14 +26,9 @@ __all__ = ["NodePolicy", "place_best_effort"]
 class NodePolicy(Parametrised, ABC):
     """Base class of node policies, which choose a node for each pod of a gang; GPUs are then chosen by a GPU policy.
 
-    Attributes
-    ----------
-    name : str
-        The name that users type.
-    traits : SchedulerTraits
-        What the scheduler that the policy follows does beside placing, and what it cannot place.
-    warnings : tuple of Notice
-        Warnings that are part of every answer, for example about settings that are not modelled.
+    `name`: the name that users type. `traits`: what the scheduler that the policy follows does beside placing, and what
+    it cannot place. `warnings`: warnings that are part of every answer, for example about settings that are not
+    modelled.
     """
 
     name: str
@@ -68,14 +63,9 @@ class NodePolicy(Parametrised, ABC):
         Returns ndarray of shape (k,), int32: nodes of the first k pods; k < m if the nodes have no room (pod slots) for
         all.
 
-        Parameters
-        ----------
-        request : Request
-            The question on a ledger that holds all pods placed before; the ledger is not changed.
-        role : int
-            Index of the role in the gang.
-        pods : ndarray of shape (m,), int64
-            Positions in the gang of pods of that role; either all of them have a topology constraint or none has.
+        `request`: the question on a ledger that holds all pods placed before; the ledger is not changed. `role`: index
+        of the role in the gang. `pods`: ndarray of shape (m,), int64; positions in the gang of pods of that role;
+        either all of them have a topology constraint or none has.
         """
         by_name = np.argsort(request.ledger.topology.node_rank)
         room = request.demand.capacity(role, request.demand.idle, len(pods))[by_name]
@@ -126,10 +116,7 @@ def place_best_effort(
 
 
 def _alike(gang: Gang, role: int) -> Iterator[Longs]:
-    """Split the pods of a role into runs of consecutive pods that all have a topology constraint or all have none.
-
-    Yields int64 arrays of positions in the gang.
-    """
+    """Yield positions (int64) of runs of a role's pods that all have a topology constraint or all have none."""
     first, count = int(gang.role_start[role]), gang.roles[role].count
     if count == 0:
         return

@@ -295,10 +295,7 @@ def _number(value: object) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter's value unchanged, unless it is a text that Python would read as a number by accident.
-
-    ValueError for text with non-ASCII characters or underscores, which Python would read as numbers.
-    """
+    """A parameter's value; ValueError for a text that Python would take for a number (non-ASCII, underscores)."""
     if isinstance(value, str) and (not value.isascii() or "_" in value):
         raise ValueError
     return value

@@ -49,15 +49,9 @@ def fit_reason(
 
     kube-scheduler writes ``available`` there; Kueue does not look at single nodes, so the sentence is ours.
 
-    Parameters
-    ----------
-    role : int
-        Index of the role in the gang.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the snapshot.
-    nodes : ndarray of shape (m,), int32, optional
-        The nodes to explain; None: all.
-    words : {"volcano", "kubernetes", "kueue"}
+    `role`: index of the role in the gang. `idle`: ndarray of shape (n, r), int64; idle resources of all nodes of the
+    snapshot. `nodes`: ndarray of shape (m,), int32; the nodes to explain; None: all. `words`: {"volcano", "kubernetes",
+    "kueue"}.
     """
     among = np.arange(request.snapshot.n_nodes, dtype=np.int32) if nodes is None else nodes
     parts = node_causes(request.demand, role, idle, among)
@@ -136,15 +130,9 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 def cannot_start(gang: Gang, progress: Progress, *, sub_groups: bool, words: Words = "volcano") -> tuple[Notice, ...]:
     """Notices that a gang has fewer pods than it needs, so that it can never start; empty if it has enough.
 
-    Parameters
-    ----------
-    gang : Gang
-        Not the gang of a HyperJob that is decided Job by Job.
-    progress : Progress
-        Counts before anything is placed.
-    sub_groups : bool
-        Whether the policy knows sub-groups, and so counts those that must be ready.
-    words : {"volcano", "kubernetes", "kueue"}
+    `gang`: not the gang of a HyperJob that is decided Job by Job. `progress`: counts before anything is placed.
+    `sub_groups`: whether the policy knows sub-groups, and so counts those that must be ready. `words`: {"volcano",
+    "kubernetes", "kueue"}.
     """
     text = invalid_gang(progress) or (invalid_sub_groups(gang) if sub_groups else "")
     if text and words != "volcano":

@@ -143,10 +143,7 @@ class Stream(Working):
         self._take(nodes, rows, words)
 
     def reopen(self, node: int) -> None:
-        """Give back what `close` took from a node.
-
-        Raises InputError: the node is not closed.
-        """
+        """Give back what `close` took from a node. Raises InputError: the node is not closed."""
         taken = self._closed.pop(node, None)
         if taken is None:
             name = self.ledger.topology.node_names[node]

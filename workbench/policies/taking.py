@@ -26,14 +26,9 @@ def take_pods(
 
     Copies are stored, because a caller may change a placement's arrays.
 
-    Parameters
-    ----------
-    node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for none.
-    rows : ndarray of shape (roles, r), int64
-        Resources of one pod of each role, or one row for all of them; further columns as of `Ledger.take`.
-    words : ndarray of shape (n_pods, w), uint64, or None
-        Bits of each pod's GPUs; None: no pod has any.
+    `node`: ndarray of shape (n_pods,), int32; node of each pod, -1 for none. `rows`: ndarray of shape (roles, r),
+    int64; resources of one pod of each role, or one row for all of them; further columns as of `Ledger.take`. `words`:
+    ndarray of shape (n_pods, w), uint64, or None; bits of each pod's GPUs; None: no pod has any.
     """
     if gang.shares_gpus and words is not None:
         milli = gang.gpu_milli_of_pod

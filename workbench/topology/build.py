@@ -72,16 +72,9 @@ def resolve_tree(
     two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
     of the highest tier, then of the larger name. A link that was cut adds no nodes.
 
-    Parameters
-    ----------
-    hypernodes : iterable of HyperNode
-        HyperNodes with distinct names, in any order.
-    node_names : sequence of str
-        Names of the cluster's nodes, distinct.
-    node_labels : sequence of mapping, optional
-        Labels of each node; needed for label selectors only.
-    index : NameIndex, optional
-        An existing index of these names and labels, which remembers the matches of patterns; None: one is built.
+    `hypernodes`: HyperNodes with distinct names, in any order. `node_names`: names of the cluster's nodes, distinct.
+    `node_labels`: labels of each node; needed for label selectors only. `index`: an existing index of these names and
+    labels, which remembers the matches of patterns; None: one is built.
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels) if index is None else index
@@ -135,10 +128,7 @@ def build_topology(
     Returns Topology: its nodes have an order of their own; names that are not nodes of the cluster are dropped from the
     sets. Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
 
-    Parameters
-    ----------
-    hypernodes, node_names, node_labels
-        As for `resolve_tree`.
+    `hypernodes`, `node_names`, `node_labels`: as for `resolve_tree`.
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)
@@ -225,10 +215,7 @@ def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequen
 
 
 def _overlaps(own: Mapping[str, list[int]], nesting: Nesting, names: Sequence[str]) -> list[Problem]:
-    """Problems for nodes that are direct members of two HyperNodes of which neither is inside the other.
-
-    `own` holds the positions in `names` of each HyperNode's direct nodes.
-    """
+    """Problems for nodes that are direct members (`own`) of two HyperNodes that are not nested."""
     owner: dict[int, str] = {}
     shared: dict[tuple[str, str], list[int]] = {}
     for name, nodes in own.items():

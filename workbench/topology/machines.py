@@ -219,10 +219,7 @@ def resource_of(name: str) -> str:
 
 
 def _levels(name: str, *levels: Level, local_gb_s: float = 0.0) -> BandwidthMatrix:
-    """Bandwidth matrix of GPUs in nested groups, given innermost first.
-
-    A pair has the link of its innermost common group. `local_gb_s` is the value on the diagonal.
-    """
+    """Matrix of GPUs in nested groups, innermost first: a pair has the link of its innermost common group."""
     n = levels[-1][0]
     gb_s = np.zeros((n, n))
     types = np.full((n, n), "", dtype=object)

@@ -80,10 +80,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
 
 
 def _moved(pod: RunningPod, node: int, same: npt.NDArray[np.bool_]) -> RunningPod:
-    """The running pod with its node's new index, and without its GPU share if the node's GPUs were changed.
-
-    `same` tells for each new node whether its GPUs are unchanged.
-    """
+    """The running pod with its node's new index, and without its GPU share if the node's GPUs changed."""
     if pod.gpu_milli and not same[node]:
         return replace(pod, node=node, gpu_mask=0, gpu_milli=0)
     return replace(pod, node=node)
@@ -104,10 +101,7 @@ def _same_tree(one: Topology, other: Topology) -> bool:
 
 
 def _rows(words: Words, chosen: npt.NDArray[np.bool_], instead: Words) -> Words:
-    """GPU masks in which the rows where `chosen` is True are replaced by those of `instead`.
-
-    As wide as the wider of both.
-    """
+    """GPU masks with the rows where `chosen` is True from `instead`; as wide as the wider of both."""
     made = np.zeros((len(words), max(words.shape[1], instead.shape[1])), dtype=np.uint64)
     made[~chosen, : words.shape[1]] = words[~chosen]
     made[chosen, : instead.shape[1]] = instead

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_tree import hypernode_manifest
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.hypernode import (
     hypernode_policy,
     hypernode_schema,

@@ -8,7 +8,8 @@ from typing import Any
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_sessions import after, binds, session
 from workbench.model.notice import texts_of
-from workbench.model.scheduler_config import PluginOption, Release, SchedulerConfig
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy
 from workbench.policies.contract import Policy
 from workbench.policies.volcano.parts.plugins import config_warnings

@@ -10,7 +10,7 @@ from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_tree import hypernode_of
 from workbench.cluster.assemble import assemble
 from workbench.formats.scheduler_conf import parse_config
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.policies import get_policy

@@ -12,7 +12,8 @@ from tests.conformance.runners.volcano_sessions import domains
 from tests.reference.eviction_order import reverse_and_cap
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import TopologyConstraint
-from workbench.model.scheduler_config import PluginOption, Release
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.volcano.parts.gradients import Gradients, large_enough
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments

@@ -19,8 +19,9 @@ from workbench.kernels.dry_runs import DryRuns
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.release import Release
 from workbench.model.running_pod import RunningPod
-from workbench.model.scheduler_config import PluginOption, Release, SchedulerConfig
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.demand import Demand

@@ -12,7 +12,7 @@ from workbench.cluster.assemble import assemble
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.placement import Decision, Placement
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.objects.kinds import ClusterObjects

@@ -17,7 +17,7 @@ from tests.conformance.runners import (
     volcano_tree,
 )
 from tests.conformance.runners.volcano_tree import hypernode_of
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
 from workbench.topology.build import build_topology

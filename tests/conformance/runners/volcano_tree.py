@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
 from tests.reference.hypernode_tree import HyperNodeTree
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, read_hypernode
 
 _SELECTORS = {

@@ -11,7 +11,7 @@ from workbench.formats.fabric.writing import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.names import is_name
 from workbench.objects.node import node_manifest

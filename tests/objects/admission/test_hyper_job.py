@@ -8,7 +8,7 @@ import pytest
 
 from tests.notices import codes
 from tests.objects.test_hyper_job import DOCUMENT, HARD, TASKS, hyper_job, members
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import notes_of, refusal_of, review
 
 ENTRY = "spec.replicatedJobs[0]"

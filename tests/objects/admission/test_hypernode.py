@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.hypernode import (
     hypernode_policy,
     hypernode_schema,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.job import refuse_job
 from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.job import read_job

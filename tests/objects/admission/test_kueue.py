@@ -19,7 +19,7 @@ from tests.objects.test_top_owners import (
     torch_job,
 )
 from workbench.model.kueue_request import KueueObjects
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import Known, notes_of, refusal_of, review
 from workbench.objects.admission.kueue import judge_of, kueue_change_findings
 from workbench.objects.kinds import ClusterObjects

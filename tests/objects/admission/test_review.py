@@ -9,7 +9,7 @@ import pytest
 from tests.notices import codes, said
 from tests.objects.schemas.samples import an_object
 from workbench.errors import InputError
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import Known, Verdict, notes_of, refusal_of, review
 from workbench.objects.admission.known import KnownQueue
 

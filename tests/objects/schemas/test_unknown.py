@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.notices import said
 from tests.profiles import max_examples
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, types, unknown_in, unknown_notes
 from workbench.objects.schemas.notation import SCALARS, Field
 from workbench.objects.schemas.unknown import KIND_TYPES, KNOWN_KEYS, in_domain

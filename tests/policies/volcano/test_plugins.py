@@ -7,7 +7,8 @@ import pytest
 from tests.notices import said
 from workbench.errors import InputError
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import PluginOption, Release, SchedulerConfig
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.parts.plugins import (
     DEFAULT_CONFIG,
     config_warnings,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.model.scheduler_config import PluginOption, Release
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 
 INVALID = {

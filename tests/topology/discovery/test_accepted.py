@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workbench.formats.manifests import read_manifests
 from workbench.formats.review import review_manifests
 from workbench.formats.write_manifests import to_yaml
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.topology.discovery.label import discover_label
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.formats.load import load_objects
 from workbench.formats.write_manifests import to_yaml
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import review
 from workbench.topology.lint import Finding, Subject, lint
 

@@ -77,10 +77,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The pod with the MPI host file mounted and, for the master, the init container added.
-
-    Unchanged without workers.
-    """
+    """The pod with the MPI host file and, for the master, the init container; unchanged without workers."""
     worker = _worker(call)
     if worker is None:
         return pod

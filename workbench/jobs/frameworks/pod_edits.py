@@ -106,10 +106,7 @@ def with_init_container(pod: Object, container: Object) -> Object:
 
 
 def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
-    """A copy of the pod with one annotation set.
-
-    `pod`: the manifest to copy; it is not changed.
-    """
+    """A copy of the pod with one annotation set. `pod`: the manifest to copy; it is not changed."""
     metadata = pod.get("metadata") or {}
     return {**pod, "metadata": {**metadata, "annotations": {**annotations_of(pod), key: value}}}
 

@@ -74,10 +74,7 @@ def _waiting(call: PluginCall, host: str) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The pod with the rendezvous variables of torch.distributed.run.
-
-    Variables that a container already has are kept.
-    """
+    """The pod with the variables of torch.distributed.run that its containers do not have yet."""
     rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod

@@ -69,10 +69,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _on_add(call: PluginCall) -> Iterable[Action]:
-    """Actions that write the Secret with keys and configuration.
-
-    An existing one is replaced only if its configuration differs.
-    """
+    """Actions that write the Secret; an existing one is replaced only if its configuration differs."""
     keys = call.ssh_keys
     if call.text("ssh-private-key"):
         keys = SshKeys(call.text("ssh-private-key"), call.text("ssh-public-key"))

@@ -74,10 +74,7 @@ _ROLES = ("scheduler", "server", "worker")
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The pod with MXNet's environment variables, if it is a scheduler, server or worker.
-
-    Existing variables are kept.
-    """
+    """A scheduler, server or worker with MXNet's variables that its containers do not have yet."""
     scheduler = task_named(call.job, call.text("scheduler"))
     role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:

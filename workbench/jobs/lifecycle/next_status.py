@@ -52,14 +52,9 @@ def next_status(job: Job | Mapping[str, Any], observed: Observed, event: JobRequ
     Returns the new status, the actions to carry out, and the actions that wait. A pure function: the same arguments
     give the same answer, and nothing is carried out.
 
-    Parameters
-    ----------
-    job : Job or mapping
-        The Job as stored, that is after the defaults of admission, or its parsed manifest.
-    observed : Observed
-        Status, pods, PodGroup and volume claims of the Job; nothing else is looked up.
-    event : JobRequest or str
-        What happened, such as ``PodFailed`` of a pod of a task, or a command; a text is the name of an event.
+    `job`: the Job as stored, that is after the defaults of admission, or its parsed manifest. `observed`: status, pods,
+    PodGroup and volume claims of the Job; nothing else is looked up. `event`: what happened, such as ``PodFailed`` of a
+    pod of a task, or a command; a text is the name of an event.
 
     Examples
     --------

@@ -104,10 +104,7 @@ def _running(job: Job, phase: str, status: JobStatus) -> str:
 
 
 def _task_missed(job: Job, status: JobStatus) -> bool:
-    """Whether some task has fewer succeeded pods than its minimum.
-
-    Always False if the Job's minAvailable is below the sum of the tasks' minimums.
-    """
+    """Whether a task has too few succeeded pods; False if minAvailable is below the sum of the tasks' minimums."""
     minimums = [task.replicas if task.min_available is None else task.min_available for task in job.tasks]
     if job.min_available < sum(minimums):
         return False

@@ -38,16 +38,9 @@ class PlannedRole:
 class PlannedGang:
     """A gang as a top owner asks for it.
 
-    Attributes
-    ----------
-    min_available : int, optional
-        Pods that have to run together; None: all.
-    queue, priority_class : str
-        Queue of Volcano, and the PriorityClass of the gang; empty: those of the PodGroup or the pods.
-    constraint : TopologyConstraint, optional
-        That of the PodGroup which the controller will make; None: it has none.
-    notes : tuple of Notice
-        What the object asks for and no gang says.
+    `min_available`: pods that have to run together; None: all. `queue`, `priority_class`: queue of Volcano, and the
+    PriorityClass of the gang; empty: those of the PodGroup or the pods. `constraint`: that of the PodGroup which the
+    controller will make; None: it has none. `notes`: what the object asks for and no gang says.
     """
 
     name: str

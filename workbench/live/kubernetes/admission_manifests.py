@@ -28,16 +28,9 @@ def admission_manifests(
 ) -> list[dict[str, Any]]:
     """Service account, rights, Secret, Service and Deployment of the admission server, and its registration.
 
-    Parameters
-    ----------
-    namespace : str
-        Exists already.
-    image : str
-        As for `workbench.live.kubernetes.operator_manifests.operator_manifests`.
-    schedulers : sequence of str
-        Pods with one of these values of schedulerName are sent there.
-    certificate, key : bytes
-        PEM, for the host ``topology-workbench-admission.NAMESPACE.svc``; the certificate is its own authority.
+    `namespace`: exists already. `image`: as for `workbench.live.kubernetes.operator_manifests.operator_manifests`.
+    `schedulers`: pods with one of these values of schedulerName are sent there. `certificate`, `key`: PEM, for the host
+    ``topology-workbench-admission.NAMESPACE.svc``; the certificate is its own authority.
     """
     name = ADMISSION_NAME
     account = {"kind": "ServiceAccount", "namespace": namespace, "name": name}

@@ -45,17 +45,13 @@ _ADMITTED = {
 class AdmissionServer:
     """Answers the questions of an API server about new and changed objects.
 
-    Parameters
-    ----------
-    connection : Connection
-        By which queues, namespaces and HyperNodes are read and followed.
-    schedulers : collection of str
-        Pods with one of these values of schedulerName get the variables of their GPUs.
-    port : int
-        0: a free one.
-    certificate, key : Path
-        PEM files, read again when they change.
+    `connection`: by which queues, namespaces and HyperNodes are read and followed. `schedulers`: pods with one of these
+    values of schedulerName get the variables of their GPUs. `port`: 0: a free one. `certificate`, `key`: PEM files,
+    read again when they change.
     """
+
+    # `start`, `run`, `stop` and `close` are its life. A request goes through `answer_to` (bytes) to `review` (objects),
+    # which asks the mirror's `_known` table.
 
     def __init__(
         self, connection: Connection, schedulers: Collection[str], host: str, port: int, certificate: Path, key: Path
@@ -175,14 +171,9 @@ def webhook_configurations(
 
     Returns A MutatingWebhookConfiguration: one call both refuses and fills in defaults.
 
-    Parameters
-    ----------
-    client : mapping
-        Where the server is: ``{"url": "https://…"}``, or ``{"service": {"namespace": …, "name": …}}``.
-    ca : bytes
-        PEM of the authority of its certificate.
-    schedulers : collection of str
-        Pods with one of these values of schedulerName are sent there; other pods are created without it.
+    `client`: where the server is: ``{"url": "https://…"}``, or ``{"service": {"namespace": …, "name": …}}``. `ca`: PEM
+    of the authority of its certificate. `schedulers`: pods with one of these values of schedulerName are sent there;
+    other pods are created without it.
     """
     config = {**client, "caBundle": base64.b64encode(ca).decode()}
     common = {

@@ -212,10 +212,7 @@ def _parsed_yaml(text: str) -> Any:
 
 
 class _Hiding:
-    """Writes values anew with stand-ins.
-
-    `stand_in`: gives the stand-in for a name of a class. `in_text`: replaces the names within a text.
-    """
+    """Writes values anew: `stand_in` replaces a name of a class, `in_text` the names within a text."""
 
     def __init__(self, stand_in: _StandIn, in_text: Callable[[str], str]) -> None:
         self._stand_in = stand_in

@@ -78,10 +78,7 @@ def examine_cluster(
 
     Returns list of Check: as `examine` finds them.
 
-    Parameters
-    ----------
-    context, kubeconfig, timeout_s, announce
-        As for `workbench.live.take_snapshot`.
+    `context`, `kubeconfig`, `timeout_s`, `announce`: as for `workbench.live.take_snapshot`.
     """
     cluster = cluster_of(context, kubeconfig, timeout_s=timeout_s)
     if announce is not None:

@@ -57,6 +57,9 @@ class Lease:
     not an answer has come, and ends its own requests then.
     """
 
+    # `hold` is the whole life: `acquire` until it is ours, the work beside `_keep`, which renews it, and `release`.
+    # `_spec` is what is written into the object.
+
     def __init__(self, namespace: str, name: str, identity: str | None = None) -> None:
         self.key = Ref("Lease", namespace, name)
         self.identity = identity or f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"

@@ -42,16 +42,9 @@ def listed(
 
     Returns list, str: what `keep` returned, and the resourceVersion of the list.
 
-    Parameters
-    ----------
-    path : str
-        ``/api/v1/pods``.
-    keep : callable
-        Called with each object; what it returns is collected, so that a page can be freed before the next is read.
-    progress : callable, optional
-        Called after each page with the numbers of objects read and of objects in all.
-    selector : str
-        Field selector; empty: all objects.
+    `path`: ``/api/v1/pods``. `keep`: called with each object; what it returns is collected, so that a page can be freed
+    before the next is read. `progress`: called after each page with the numbers of objects read and of objects in all.
+    `selector`: field selector; empty: all objects.
     """
     for attempt in itertools.count(1):
         found: list[T] = []

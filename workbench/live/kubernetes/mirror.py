@@ -64,6 +64,10 @@ class Mirror:
     Each kind has a thread that lists it, then watches it, and lists it anew when the watch has expired. What they learn
     becomes visible when `watch` is called, by the thread that owns the mirror.
 
+    `gaps`: kinds that the cluster does not serve, or the user may not read or not watch, by kind; asked for again now
+    and then. `lost`: number of watches that broke or expired, by kind. `failing`: why a kind cannot be followed at this
+    moment, by kind; what is known of it may be old.
+
     Parameters
     ----------
     kinds : sequence of str
@@ -73,16 +77,6 @@ class Mirror:
         out. Default: everything but managed fields.
     homes : mapping of str to sequence of Resource
         Of kinds that `workbench.control.kinds` does not know: their versions, the first of which that is there counts.
-
-    Attributes
-    ----------
-    gaps : dict of str to Notice
-        Kinds that the cluster does not serve, or the user may not read or not watch, by kind; asked for again now and
-        then.
-    lost : Counter
-        Number of watches that broke or expired, by kind.
-    failing : dict of str to str
-        Why a kind cannot be followed at this moment, by kind; what is known of it may be old.
     """
 
     # Two sides, which share a queue of news:

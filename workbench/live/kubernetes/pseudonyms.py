@@ -31,15 +31,9 @@ class Pseudonyms:
     A stand-in is its class, a hyphen and a number with leading zeros, such as ``node-0007``; that of a uid is a UUID.
     Names that controllers make of others, such as that of a pod of a Volcano Job, are made of the stand-ins of these.
 
-    Parameters
-    ----------
-    names : mapping of str to iterable of str
-        The names of each class, such as ``node`` or ``job``. Classes that have a name in common are numbered as one,
-        and called by the first of them: a name has one stand-in, whatever it names.
-    kept : collection of str
-        Names that stand for themselves.
-    addresses : iterable of str
-        IP addresses; their stand-ins are addresses, too, of the block 10.0.0.0/8.
+    `names`: the names of each class, such as ``node`` or ``job``. Classes that have a name in common are numbered as
+    one, and called by the first of them: a name has one stand-in, whatever it names. `kept`: names that stand for
+    themselves. `addresses`: IP addresses; their stand-ins are addresses, too, of the block 10.0.0.0/8.
     """
 
     def __init__(

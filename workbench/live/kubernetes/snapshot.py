@@ -287,10 +287,7 @@ class _Reading:
 def _listed(
     connection: Connection, resource: Resource, progress: Progress | None, waiting: WaitingObjects
 ) -> tuple[list[bytes], str]:
-    """All objects of a kind as JSON, and the resourceVersion of the list.
-
-    Of events those about what waits are kept, of the ConfigMaps those of Ascend's device plugin.
-    """
+    """Objects of a kind and the list's resourceVersion; events and ConfigMaps only if they are read."""
 
     def keep(item: Mapping[str, Any]) -> bytes | None:
         waiting.see(resource, item)

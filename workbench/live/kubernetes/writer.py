@@ -23,10 +23,7 @@ _REASONS = frozenset({"AlreadyExists", "NotFound", "Conflict", "Invalid"})
 
 
 class Writer(Connection):
-    """A connection to an API server by which objects are read and written.
-
-    The parameters are those of `Connection`.
-    """
+    """A connection to an API server by which objects are read and written. The parameters are those of `Connection`."""
 
     def _guarded(self, inner: httpx.BaseTransport) -> httpx.BaseTransport:
         return inner

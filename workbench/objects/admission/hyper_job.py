@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.admission.job import job_findings
 from workbench.objects.admission.known import KnownQueue

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.admission.schema import Fault
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown

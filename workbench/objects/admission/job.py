@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.known import KnownQueue
 from workbench.objects.admission.lifecycle_policies import policy_findings
 from workbench.objects.admission.plugins import mpi_master_finding, plugin_defaults, plugin_findings
@@ -104,11 +104,7 @@ def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Fault]:
 
 
 def _name_findings(name: str, kind: str, path: str) -> Iterator[Fault]:
-    """Violation of Kubernetes' rules for names by `name`, the name of a Job or of one of its pods, in the webhook's
-    words.
-
-    `kind` is the word for the object in the text, `path` the field path of the violation.
-    """
+    """Violation of Kubernetes' rules for names by `name` at `path`, in the webhook's words; `kind`: of the object."""
     errors = qualified_name_errors(name)
     if errors:
         yield Fault(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
@@ -129,10 +125,7 @@ def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_le
 
 
 def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
-    """Violations in the partitionPolicy of a Job's task: its counts and its networkTopology.
-
-    `job`: name of its Job.
-    """
+    """Violations in the partitionPolicy of a Job's task: its counts and its networkTopology. `job`: name of its Job."""
     where = child(path, "partitionPolicy")
     if text := partition_error(task, job):
         yield Fault(where, text)

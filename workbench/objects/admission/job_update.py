@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.job import partition_findings
 from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
@@ -71,10 +71,7 @@ def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a Job's spec that no update may change.
-
-    Names of volume claims that the controller generates are left out.
-    """
+    """The parts of a Job's spec that no update may change; generated names of volume claims are left out."""
     tasks = [_without(task, "replicas", "minAvailable") for _, task in get_maps(spec, "tasks", "spec")]
     volumes = [
         _without(volume, "volumeClaimName") if volume.get("volumeClaim") is not None else volume

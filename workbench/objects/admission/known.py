@@ -29,16 +29,9 @@ class KnownQueue:
 class Known:
     """Cluster state that admission looks up to check an object, as far as it is known.
 
-    Attributes
-    ----------
-    queues : mapping of str to KnownQueue
-        An unknown queue counts as open, with a warning, because the cluster may have it; ``default`` always exists.
-    tier_names : collection of str, optional
-        Tier names of the known HyperNodes; None: HyperNodes are unknown.
-    namespaces : mapping of str to mapping of str to str
-        Annotations of the known namespaces.
-    levels : collection of str, optional
-        Node labels that are levels of the known Topologies of Kueue; None: none is known.
+    `queues`: an unknown queue counts as open, with a warning, because the cluster may have it; ``default`` always
+    exists. `tier_names`: tier names of the known HyperNodes; None: HyperNodes are unknown. `namespaces`: annotations of
+    the known namespaces. `levels`: node labels that are levels of the known Topologies of Kueue; None: none is known.
     """
 
     queues: Mapping[str, KnownQueue] = field(default_factory=dict)

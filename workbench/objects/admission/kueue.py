@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.model.kueue_names import TOPOLOGY_ANNOTATIONS
 from workbench.model.labels import HOSTNAME_LABEL
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.kueue_queues import (
     admission_check_faults,
     cluster_queue_faults,

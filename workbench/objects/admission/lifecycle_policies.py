@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.schema import Fault
 from workbench.objects.lifecycle_policy import ANY_EVENT, USER_ACTIONS, USER_EVENTS, LifecyclePolicy
 

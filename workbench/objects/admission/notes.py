@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.hyper_job import unknown_in_hyper_job
 from workbench.objects.admission.topology_holders import topology_holders
 from workbench.objects.admission.topology_spec import constraint_defaults

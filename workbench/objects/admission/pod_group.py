@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.schema import Fault
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
 from workbench.objects.deployment import QUEUE_ANNOTATION

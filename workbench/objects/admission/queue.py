@@ -50,10 +50,7 @@ def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
 
 
 def _amounts(queue: Queue) -> list[Fault]:
-    """The first violation of capability >= deserved >= guarantee in a queue.
-
-    A resource that is not listed counts as 0.
-    """
+    """The first violation of capability >= deserved >= guarantee; a resource not listed counts as 0."""
     deserved, guarantee = queue.deserved or {}, queue.guarantee or {}
     if queue.capability and _exceeds(deserved, queue.capability):
         return [_invalid("spec.deserved", _shown(deserved), "deserved should less equal than capability")]

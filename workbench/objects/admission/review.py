@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hyper_job import (
     hyper_job_defaults,
@@ -67,16 +67,9 @@ _CUSTOM = frozenset(SCHEMA_KINDS)
 class Verdict:
     """Result of admission for one object: accepted or refused, with defaults and warnings.
 
-    Attributes
-    ----------
-    refusal : str
-        Why the object is refused, in the words of the cluster; empty: accepted.
-    defaults : mapping of str to object
-        Defaults that admission fills in, by path; empty if the object is refused.
-    warnings : tuple of Notice
-        Fields that are accepted but have no effect, or cause trouble later.
-    findings : tuple of Fault
-        The refusal in parts, each with its path.
+    `refusal`: why the object is refused, in the words of the cluster; empty: accepted. `defaults`: defaults that
+    admission fills in, by path; empty if the object is refused. `warnings`: fields that are accepted but have no
+    effect, or cause trouble later. `findings`: the refusal in parts, each with its path.
     """
 
     refusal: str = ""
@@ -281,10 +274,7 @@ def _kueue_object(data: Mapping[str, Any]) -> Verdict:
 
 
 def _wrong_metadata(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Paths and texts with which the API server refuses the name and the labels of an object.
-
-    An object that is named only when it is stored has no name yet.
-    """
+    """Paths and texts with which the API server refuses name and labels; a name made on storing is absent."""
     metadata = get_map(data, "metadata", "")
     name = get_text(metadata, "name", "metadata")
     found = label_errors(get_texts(metadata, "labels", "metadata"), "metadata.labels")

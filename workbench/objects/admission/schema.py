@@ -25,14 +25,9 @@ __all__ = [
 class Fault:
     """One violation that admission finds in an object.
 
-    Attributes
-    ----------
-    path : str
-        Path of the field; empty: the object as a whole.
-    text : str
-        The error text as the cluster words it, with the separators that a webhook puts between findings.
-    by_schema : bool
-        Whether the API server's schema refuses the field, which happens before any webhook is called.
+    `path`: path of the field; empty: the object as a whole. `text`: the error text as the cluster words it, with the
+    separators that a webhook puts between findings. `by_schema`: whether the API server's schema refuses the field,
+    which happens before any webhook is called.
     """
 
     path: str

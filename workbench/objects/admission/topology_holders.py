@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission.topology_spec import constraint_errors
 from workbench.objects.fields import child, get_map, get_maps
 from workbench.objects.hyper_job import read_members, released_form

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import child, get_int, get_map, get_text
 from workbench.objects.job import Task

@@ -102,16 +102,9 @@ def topology_request(
 
     Raises InputError: an annotation that cannot be read, in Kueue's words.
 
-    Parameters
-    ----------
-    index_label : str, optional
-        Label in which pods of the job have their index; None: they have none.
-    sub_group_label : str, optional
-        Label in which pods have the index of their replicated job; None: there are no replicated jobs.
-    sub_group_count : int, optional
-        Number of replicated jobs.
-    layers_allowed : bool
-        Whether the constraints annotation is read (feature gate TASMultiLayerTopology).
+    `index_label`: label in which pods of the job have their index; None: they have none. `sub_group_label`: label in
+    which pods have the index of their replicated job; None: there are no replicated jobs. `sub_group_count`: number of
+    replicated jobs. `layers_allowed`: whether the constraints annotation is read (feature gate TASMultiLayerTopology).
     """
     required, preferred, unconstrained = _level(annotations)
     slices = _slices(annotations, layers_allowed)

@@ -90,10 +90,7 @@ def _has_switch(data: Mapping[str, Any]) -> bool:
 
 
 def unmodelled_notes(data: Mapping[str, Any]) -> list[Notice]:
-    """Notices about fields that ask for what is not modelled.
-
-    `data`: the parsed manifest of an object of Kueue.
-    """
+    """Notices about fields that ask for what is not modelled. `data`: the parsed manifest of an object of Kueue."""
     found = []
     for path, said in _FIELDS.get(str(data.get("kind")), ()):
         where, holder = "", data

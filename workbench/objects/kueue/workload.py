@@ -34,16 +34,9 @@ class KueueWorkload(GangRequest, ClusterPart):
     Its gang is that of the object that owns it, such as a Job; without one in the input, the pending pod sets are a
     gang of their own.
 
-    Attributes
-    ----------
-    templates : tuple of PodTemplate
-        Templates of the pod sets, in their order.
-    queued : QueuedWorkload
-        The workload as Kueue's scheduler sees it; its ClusterQueue is empty, but for one that holds quota.
-    active : bool
-        Whether it may be admitted: it is not deactivated and has not finished.
-    conditions : tuple of StatusCondition
-        What Kueue says about it.
+    `templates`: templates of the pod sets, in their order. `queued`: the workload as Kueue's scheduler sees it; its
+    ClusterQueue is empty, but for one that holds quota. `active`: whether it may be admitted: it is not deactivated and
+    has not finished. `conditions`: what Kueue says about it.
     """
 
     local_queue: str

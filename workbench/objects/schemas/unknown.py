@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.notation import SCALARS, Field, read_types
@@ -243,9 +243,7 @@ def _meant(name: str, key: str, fields: Iterable[str]) -> str:
 
 
 def _meant_key(key: str) -> str:
-    """The known label or annotation that an unknown key probably means: same name under another domain, or else the
-    closest.
-    """
+    """Known key probably meant by an unknown one: same name under another domain, or else the closest."""
     name = key.partition("/")[2]
     alike = sorted(known for known in KNOWN_KEYS if known.endswith(f"/{name}"))
     close = alike or difflib.get_close_matches(key, sorted(KNOWN_KEYS), n=1, cutoff=0.75)

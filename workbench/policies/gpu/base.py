@@ -51,15 +51,9 @@ _BLIND = NodeGpus(0, None)
 class GpuPolicy(Parametrised, ABC):
     """Base class of GPU policies, which choose the GPUs of the pods on one node at a time.
 
-    Attributes
-    ----------
-    name : str
-        As in the registry.
-    counts_only : bool
-        Whether a request fits exactly when enough GPUs are free; if so, `fits` is not called.
-    lowest_unknown : bool
-        Whether pods get the lowest free indices on a node without a matrix; if so, `choose` is not called for such
-        nodes.
+    `name`: as in the registry. `counts_only`: whether a request fits exactly when enough GPUs are free; if so, `fits`
+    is not called. `lowest_unknown`: whether pods get the lowest free indices on a node without a matrix; if so,
+    `choose` is not called for such nodes.
     """
 
     name: str
@@ -115,16 +109,9 @@ def lowest_indices(free: int, count: int) -> int:
 class GpuAssignment(NamedTuple):
     """GPUs of each pod of a gang.
 
-    Attributes
-    ----------
-    words : ndarray of shape (n_pods, w), uint64, optional
-        Bits of each pod's GPUs; None if no pod asks for a GPU.
-    warnings : tuple of Notice
-        Warnings for the user about the chosen GPUs.
-    unserved : int
-        A node whose pods cannot be served together; -1: none.
-    visible : ndarray of shape (n_pods, w), uint64, optional
-        As `visible_words` of a `Placement`.
+    `words`: ndarray of shape (n_pods, w), uint64; bits of each pod's GPUs; None if no pod asks for a GPU. `warnings`:
+    warnings for the user about the chosen GPUs. `unserved`: a node whose pods cannot be served together; -1: none.
+    `visible`: ndarray of shape (n_pods, w), uint64; as `visible_words` of a `Placement`.
     """
 
     words: Words | None
@@ -273,10 +260,7 @@ class GpuQuestions:
         return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
-        """For each matrix number in ``matrix``, describe a node whose only pod takes all GPUs; count these nodes.
-
-        The result is an argument of `GpuPolicy.warnings`.
-        """
+        """For each matrix number, a node whose only pod takes all GPUs, and how many nodes have it (for `warnings`)."""
         counts = np.bincount(matrix + 1)
         return [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
 

@@ -77,16 +77,9 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
     Returns ndarray of shape (m,), int64: mask of the chosen set; 0: refused, because `size` is below 1 or above the
     number of free GPUs, or more GPUs are required than `size`, or a required GPU is not free.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n), int64
-        Points for the links of each pair, the same both ways; n <= 16.
-    available : ndarray of shape (m,), int64
-        Masks of the GPUs that are free.
-    required : int
-        Mask of the GPUs that must be in the set.
-    size : int
-        GPUs per set: the number that the pod asks for.
+    `scores`: ndarray of shape (n, n), int64; points for the links of each pair, the same both ways; n <= 16.
+    `available`: ndarray of shape (m,), int64; masks of the GPUs that are free. `required`: mask of the GPUs that must
+    be in the set. `size`: GPUs per set: the number that the pod asks for.
 
     Notes
     -----

@@ -135,10 +135,7 @@ def _n_rings(n_free: int, count: int) -> int:
 
 
 def _sets(free: int, count: int) -> Ints:
-    """Every set of ``count`` GPUs out of the mask ``free``, in lexicographic order: intp (sets, count).
-
-    Made in several calls if one would exceed its limit.
-    """
+    """Every set of `count` GPUs out of the mask `free`, in lexicographic order: intp (sets, count)."""
     starts = range(0, comb(free.bit_count(), count), DEFAULT_LIMIT)
     return np.concatenate([device_lists(enumerate_masks(free, count, start=start)) for start in starts])
 

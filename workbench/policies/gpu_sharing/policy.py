@@ -137,6 +137,9 @@ class _SharingGpus(GpuQuestions):
 class _SharingNodes(NodePolicy):
     """Chooses a node and the GPUs for one pod after the other, by a rule of the kernel."""
 
+    # `state` hands the ledger to the kernel; `assign` walks over the roles in `_order` and places each `_shape` of pod.
+    # `_record` tells the recorder of nodes, `_reason` why one more pod fits nowhere.
+
     traits = SchedulerTraits(constraints=False, shares_gpus=True, words="kubernetes")
 
     def __init__(self, name: str, rule: str, parameters: TieParameters | DrawParameters) -> None:
@@ -149,14 +152,9 @@ class _SharingNodes(NodePolicy):
     ) -> GpuSharing:
         """The nodes of a ledger as a `GpuSharing` of this policy's rule.
 
-        Parameters
-        ----------
-        usual : TypicalShapes
-            Measure fragmentation; they are also what the policy judges by, unless its parameters name usual pods.
-        kinds : ndarray of shape (n, w + 1), int32, optional
-            As `kinds_of` returns; None: to be counted.
-        order : ndarray of shape (n,), int32, optional
-            The nodes in the order in which equals win; None: by the parameter ``tie_seed``.
+        `usual`: measure fragmentation; they are also what the policy judges by, unless its parameters name usual pods.
+        `kinds`: ndarray of shape (n, w + 1), int32; as `kinds_of` returns; None: to be counted. `order`: ndarray of
+        shape (n,), int32; the nodes in the order in which equals win; None: by the parameter ``tie_seed``.
         """
         given = self._parameters
         fgd = given if isinstance(given, FgdParameters) else FgdParameters()
@@ -290,12 +288,8 @@ class GpuSharingPolicy(Composed):
     ) -> Placement | Refusal:
         """Place one gang as `place` does, given which pods are on the nodes.
 
-        Parameters
-        ----------
-        gang, ledger, recorder
-            As for `place`.
-        kinds : ndarray of shape (n, w + 1), int32
-            Pods on each node by kind (`kinds_of`).
+        `gang`, `ledger`, `recorder`: as for `place`. `kinds`: ndarray of shape (n, w + 1), int32; pods on each node by
+        kind (`kinds_of`).
         """
         return self._place_with(_SharingGpus(self, ledger, kinds), gang, ledger, recorder)
 

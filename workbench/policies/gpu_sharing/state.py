@@ -34,10 +34,7 @@ class GpuModels:
 
     @classmethod
     def of(cls, snapshot: ClusterFacts, label: str) -> GpuModels:
-        """Read the models of the nodes of a snapshot.
-
-        Raises InputError: more than 64 models.
-        """
+        """Read the models of the nodes of a snapshot. Raises InputError: more than 64 models."""
         codes, values = snapshot.labels.columns.get(label, (np.full(snapshot.n_nodes, -1, dtype=np.int32), ()))
         without = bool((codes < 0).any())
         names = (*values, "") if without else tuple(values)

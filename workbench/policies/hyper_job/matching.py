@@ -15,14 +15,9 @@ def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], b
     that many Jobs, those that leave out later Jobs are preferred; then the first Job gets the first place possible,
     then the second Job, and so on.
 
-    Parameters
-    ----------
-    kinds : sequence of int
-        Kind of each Job; Jobs of one kind fit the same places.
-    n_places : int
-        Number of places, which are in the order of preference.
-    fits : callable
-        Whether a Job of a kind fits a place. It is only asked where the answer matters, and may be slow the first time.
+    `kinds`: kind of each Job; Jobs of one kind fit the same places. `n_places`: number of places, which are in the
+    order of preference. `fits`: whether a Job of a kind fits a place. It is only asked where the answer matters, and
+    may be slow the first time.
     """
     matching = _Matching(kinds, n_places, fits)
     hopeless: set[int] = set()
@@ -39,10 +34,7 @@ def match_jobs(kinds: Sequence[int], n_places: int, fits: Callable[[int, int], b
 
 
 class _Matching:
-    """A matching of Jobs and places that grows along augmenting paths.
-
-    `place_of`, `job_at`: place of each Job and Job at each place, -1 for none.
-    """
+    """A matching that grows along augmenting paths: `place_of` each Job and `job_at` each place, -1 for none."""
 
     def __init__(self, kinds: Sequence[int], n_places: int, fits: Callable[[int, int], bool]) -> None:
         self.place_of = [-1] * len(kinds)

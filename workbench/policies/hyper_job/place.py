@@ -26,15 +26,9 @@ __all__ = ["place_hyper_job"]
 def place_hyper_job(policy: Composed, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
     """Place a HyperJob: each Job alone in a HyperNode of one tier, its pods there as the policy places them.
 
-    Parameters
-    ----------
-    gang : Gang
-        A gang with `Gang.jobs`.
-    ledger : Ledger
-        Holds the placement afterwards, and the accelerators that the Jobs leave idle in their HyperNodes are taken,
-        too; unchanged if the answer is a refusal.
-    recorder : Recorder or None
-        Receives the HyperNodes that were considered.
+    `gang`: a gang with `Gang.jobs`. `ledger`: holds the placement afterwards, and the accelerators that the Jobs leave
+    idle in their HyperNodes are taken, too; unchanged if the answer is a refusal. `recorder`: receives the HyperNodes
+    that were considered.
     """
     topology = ledger.topology
     if not topology.ready or not topology.laminar or not topology.nested or not topology.n_domains:

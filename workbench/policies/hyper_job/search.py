@@ -79,17 +79,13 @@ class Search:
     `gang`: a HyperJob in which at least one Job has pending pods. `jobs`: the Jobs with pending pods. `held`: HyperNode
     of each Job of the HyperJob that has running pods, by name.
 
-    Attributes
-    ----------
-    needed : int
-        Number of Jobs that must find a HyperNode, at least 1.
-    allowed : int, optional
-        Highest tier of the HyperNode around all Jobs; None: no limit.
-    tried : list of TierTried
-        Tiers tried so far.
-    occupied : ndarray of shape (d + 1,), int64
-        Number of nodes in each HyperNode that are not free, the virtual top last.
+    `needed`: number of Jobs that must find a HyperNode, at least 1. `allowed`: highest tier of the HyperNode around all
+    Jobs; None: no limit. `tried`: tiers tried so far. `occupied`: ndarray of shape (d + 1,), int64; number of nodes in
+    each HyperNode that are not free, the virtual top last.
     """
+
+    # `run` walks over the tiers and asks `_at` for each; `_matched` gives the Jobs HyperNodes of that tier, `_around`
+    # the HyperNode around them. `free_at`, `bound_of`, `may_use`, `is_inside` are the questions that both ask.
 
     def __init__(
         self, gang: Gang, jobs: Sequence[Gang], ledger: Ledger, trials: JobTrials, held: dict[str, int]

@@ -251,10 +251,7 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
 
 
 def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterFacts) -> GpuPlan | None:
-    """The plan (node and GPUs of each pod) made for the group when the gang was placed.
-
-    None if every pod was placed by itself.
-    """
+    """The plan (node and GPUs of each pod) made with the placement; None if every pod was placed by itself."""
     names = snapshot.topology.node_names
     pods = tuple(
         PlannedPod(gang.pod(pod).name, names[int(turn.node[pod])], turn.masks.get(pod, 0))

@@ -46,12 +46,7 @@ class GpuChoice:
     def value(self, matrix: BandwidthMatrix | None, free: int, count: int, bound: int) -> float:
         """Bottleneck in GB/s of the best set of free GPUs.
 
-        Parameters
-        ----------
-        count : int
-            GPUs to choose.
-        matrix, free, bound
-            As for `values`.
+        `count`: GPUs to choose. `matrix`, `free`, `bound`: as for `values`.
         """
         return self.values(matrix, free, (count,), bound)[0]
 
@@ -77,16 +72,9 @@ class GpuChoice:
     def masks(self, matrix: BandwidthMatrix | None, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
         """Choose disjoint sets of GPUs on one node for the pods of a group placed there; return a mask per pod.
 
-        Parameters
-        ----------
-        matrix : BandwidthMatrix or None
-            Matrix of the node; None: unknown, the lowest indices are taken.
-        free : int
-            Mask of the free GPUs; at least sum(sizes).
-        sizes : sequence of int
-            GPUs of each pod, 1 or more; of equal sizes the earlier pod gets the lexicographically smaller set.
-        bound : int
-            Mask of the GPUs that the group already holds on the node.
+        `matrix`: matrix of the node; None: unknown, the lowest indices are taken. `free`: mask of the free GPUs; at
+        least sum(sizes). `sizes`: GPUs of each pod, 1 or more; of equal sizes the earlier pod gets the
+        lexicographically smaller set. `bound`: mask of the GPUs that the group already holds on the node.
 
         Notes
         -----

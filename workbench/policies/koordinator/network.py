@@ -236,10 +236,7 @@ def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
 
 
 def _slots(request: Request, pods: list[int]) -> Longs:
-    """Number of the gang's pods that fit on each node, int64 (n,).
-
-    Pods are added in their order until one does not fit.
-    """
+    """Number of the gang's pods that fit on each node, added in their order: int64 (n,)."""
     demand, gang = request.demand, request.gang
     if len({int(gang.role_of_pod[pod]) for pod in pods}) == 1:
         return demand.capacity(int(gang.role_of_pod[pods[0]]), demand.idle, len(pods))
@@ -257,10 +254,7 @@ def _slots(request: Request, pods: list[int]) -> Longs:
 
 
 def _tree(request: Request, layers: list[tuple[int, str]], slots: Longs) -> tuple[TreeNode, list[int]]:
-    """Tree of the network layers over the nodes, with the number of pods (slots) that each node holds.
-
-    Also returns the nodes that are in no domain of some layer.
-    """
+    """Tree of the network layers with the pods (slots) each node holds, and the nodes missing from some layer."""
     topology = request.ledger.topology
     root = TreeNode("", CLUSTER_LAYER)
     domains: dict[int, TreeNode] = {}
@@ -304,10 +298,7 @@ def _outside(nodes: list[int], topology: Topology) -> tuple[Notice, ...]:
 
 
 def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
-    """First node that would get more pods than it has room for, which can happen if pods differ; -1: none.
-
-    ``node`` has the node of each pod.
-    """
+    """First node that would get more pods than fit, which can happen if pods differ; -1: none."""
     idle = request.demand.idle.copy()
     placed = np.flatnonzero(node >= 0)
     roles = request.gang.role_of_pod[placed]
@@ -321,10 +312,7 @@ def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
 
 
 def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wanted: int) -> None:
-    """Tell the recorder every domain below ``roots`` with the number of pods that it holds, and every node.
-
-    ``chosen`` is the domain where the gang goes, ``wanted`` its number of pods.
-    """
+    """Tell the recorder each domain below `roots` with the pods it holds; `chosen` is taken, with `wanted` pods."""
     recorder = request.recorder
     if recorder is None:
         return

@@ -147,10 +147,7 @@ class _Values:
 
 
 def _room(row: Longs, rows: Longs, gpus: Longs, counts: Pods) -> tuple[Pods, ...]:
-    """Every combination of pods (number per role, up to ``counts``) that fits on a node, the empty one included.
-
-    ``row`` has the node's idle amounts, ``rows`` the request of each role.
-    """
+    """Every combination of pods (number per role, up to `counts`) that fits into the idle amounts `row` of a node."""
     n = len(counts)
     accepts, free, idle = row[:n], int(row[n]), row[n + 1 :]
     most = []

@@ -57,14 +57,9 @@ class NodeClass:
 class NodeSet:
     """The nodes chosen for a group of pods, with the number of pods on each.
 
-    Attributes
-    ----------
-    nodes : tuple of (int, tuple of int)
-        Each node with the number of pods of each shape that it gets, in byte order of the nodes' names.
-    left : int
-        Free GPUs left over on these nodes.
-    proven : bool
-        Whether no better set exists; False: the search ended early.
+    `nodes`: tuple of (int, tuple of int); each node with the number of pods of each shape that it gets, in byte order
+    of the nodes' names. `left`: free GPUs left over on these nodes. `proven`: whether no better set exists; False: the
+    search ended early.
     """
 
     nodes: tuple[tuple[int, Pods], ...]
@@ -200,10 +195,7 @@ def _gpus(pods: Pods, gpus: Pods) -> int:
 
 
 def _best(group: _Group, floor: float, limit: int, budget: _Budget) -> _NodeSet | None:
-    """Find the best set of at most ``limit`` nodes by number of nodes, GPUs left over and names, not by bandwidth.
-
-    Nodes hold what they hold with a bottleneck of ``floor`` GB/s or more. None if there is no such set.
-    """
+    """Best set of at most `limit` nodes by number, GPUs left over and names, at `floor` GB/s or more; None: none."""
     offers = group.offers_of_kinds(floor)
     if len(group.counts) > 1 or any(len(some) > 1 for some in offers):
         return _search(group.classes, [offers[kind] for kind in group.kind_of], group.counts, limit, budget)
@@ -317,10 +309,7 @@ def _listed(places: _Places) -> tuple[tuple[int, Pods], ...]:
 
 
 def _widest(group: _Group, best: _NodeSet, budget: _Budget) -> tuple[_NodeSet, bool]:
-    """Find the set with the best worst node bandwidth among those with as few nodes and spare GPUs as ``best``.
-
-    Also returns whether the answer is proven (the budget of steps sufficed).
-    """
+    """Set with the best worst bandwidth, with as few nodes and spare GPUs as `best`; and whether that is proven."""
 
     def with_floor(floor: float) -> _NodeSet | None:
         found = _best(group, floor, best.used, budget)
@@ -335,10 +324,7 @@ def _widest(group: _Group, best: _NodeSet, budget: _Budget) -> tuple[_NodeSet, b
 
 
 def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _NodeSet | None:
-    """Answer of ``ask`` for the highest of the ascending ``floors`` that has one; None if none has.
-
-    If a floor has an answer, so must every lower one.
-    """
+    """Answer of `ask` for the highest of the ascending `floors` that has one, as all lower ones must; None: none."""
     found = None
     low, high = 0, len(floors)
     while low < high:
@@ -354,10 +340,7 @@ def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _
 def _fullest_first(
     classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, gpus: Pods
 ) -> list[tuple[int, Pods]] | None:
-    """Choose nodes greedily: again and again the node that takes most of the remaining pods.
-
-    The last node is the tightest that takes all.
-    """
+    """Choose nodes greedily by the most remaining pods taken; the last node is the tightest that takes all."""
     # Nodes with equal offers differ in their free GPUs and names alone: only the first of them can be the best.
     waiting: dict[tuple[Pods, ...], list[tuple[int, int, int, int]]] = {}
     for i, c in enumerate(classes):

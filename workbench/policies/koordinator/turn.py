@@ -155,9 +155,7 @@ class GangTurn:
         return True
 
     def _bottlenecks_of(self, nodes: NDArray[np.intp], count: int) -> NDArray[np.float64]:
-        """Bottleneck (GB/s) of the best set of ``count`` free GPUs of each node; worked out anew where GPUs were
-        taken.
-        """
+        """Bottleneck (GB/s) of the best `count` free GPUs of each node; computed again where GPUs were taken."""
         known = self._bottlenecks.setdefault(count, np.full(len(self._free), np.nan))
         for node in nodes[np.isnan(known[nodes])].tolist():
             question = self._matrix(node), words_to_mask(self._free[node]), count, self.members.get(node, 0)

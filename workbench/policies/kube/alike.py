@@ -102,15 +102,9 @@ class NodeLevels:
     A level is the number of pods that a candidate has got. Candidates are kept in the order of their names, so that the
     first of the best is the smallest name; or by falling room, so that those which take more pods are the first ones.
 
-    Attributes
-    ----------
-    candidates : ndarray of shape (k,), int32
-    most : int
-        Levels that may be needed.
-    by_room : bool
-        Whether candidates are kept by falling room, and levels ask only those that have it.
-    room : ndarray of shape (k,), int64
-        Pods that each candidate takes, at most `most`.
+    `candidates`: ndarray of shape (k,), int32. `most`: levels that may be needed. `by_room`: whether candidates are
+    kept by falling room, and levels ask only those that have it. `room`: ndarray of shape (k,), int64; pods that each
+    candidate takes, at most `most`.
     """
 
     cluster: KubeCluster

@@ -38,15 +38,9 @@ _START = "kube_start"
 class KubeNodes(Value):
     """The nodes of a cluster, without pods.
 
-    Attributes
-    ----------
-    unschedulable : ndarray of shape (n,), bool
-    resources : tuple of str
-        Columns of `allocatable`; cpu, memory and pods are among them.
-    allocatable : ndarray of shape (n, r), int64
-        Base units.
-    closed : ndarray of shape (n,), bool
-        Nodes that no pod may use whatever it tolerates, such as nodes that are not ready.
+    `unschedulable`: ndarray of shape (n,), bool. `resources`: columns of `allocatable`; cpu, memory and pods are among
+    them. `allocatable`: ndarray of shape (n, r), int64; base units. `closed`: ndarray of shape (n,), bool; nodes that
+    no pod may use whatever it tolerates, such as nodes that are not ready.
     """
 
     names: tuple[str, ...]

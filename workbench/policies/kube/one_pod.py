@@ -202,10 +202,7 @@ def filter_pod(
 
 
 def passes(cluster: KubeCluster, shape: PodShape, node: int, settings: KubeSettings) -> Status:
-    """The filters' status of a pod on one node.
-
-    `node`: index of the node.
-    """
+    """The filters' status of a pod on one node. `node`: index of the node."""
     return filter_pod(cluster, shape, np.array([node], dtype=np.int32), settings).of(0)
 
 

@@ -291,10 +291,7 @@ def _used_share(amounts: NodeAmounts, n_nodes: int, pods: int) -> Floats:
 
 
 def _deviation(shares: list[Floats], known: list[Mask | None], n_nodes: int) -> Floats:
-    """Standard deviation of the known shares on each node, float64 of shape (m,); 0 of fewer than two.
-
-    `known` has the nodes whose share counts; None: all.
-    """
+    """Standard deviation of the `known` shares on each node, float64 (m,); 0 of fewer than two."""
     if len(shares) < 2:
         return np.zeros(n_nodes)
     if len(shares) == 2:

@@ -29,16 +29,9 @@ class DividesByZeroError(Exception):
 class Balance:
     """Siblings that hold a request evenly.
 
-    Attributes
-    ----------
-    threshold : int
-        Fewest slices that each domain used gets.
-    used : int
-        Number of siblings that hold the request when those with most room are taken first.
-    domains : Domains
-        With counts of their own: domains with fewer slices than the threshold hold none.
-    first, end : int
-        The siblings on the requested level.
+    `threshold`: fewest slices that each domain used gets. `used`: number of siblings that hold the request when those
+    with most room are taken first. `domains`: with counts of their own: domains with fewer slices than the threshold
+    hold none. `first`, `end`: the siblings on the requested level.
     """
 
     threshold: int

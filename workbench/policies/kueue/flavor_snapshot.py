@@ -128,10 +128,7 @@ class FlavorSnapshot(TopologySnapshot):
     ) -> dict[str, Outcome]:
         """As `TopologySnapshot.place`; many workloads ask for the same, on nodes that have not changed.
 
-        Parameters
-        ----------
-        pod_sets, simulate_empty, assumed, replacement
-            As of `TopologySnapshot.place`.
+        `pod_sets`, `simulate_empty`, `assumed`, `replacement`: as of `TopologySnapshot.place`.
         """
         if assumed or replacement is not None or (self._passing and not simulate_empty):
             return super().place(pod_sets, simulate_empty=simulate_empty, assumed=assumed, replacement=replacement)

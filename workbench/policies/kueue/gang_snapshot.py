@@ -29,11 +29,7 @@ _FLAVOR = Flavor("cluster", "default")
 
 @dataclass(frozen=True, eq=False)
 class _Conditions(LeafConditions):
-    """Also leaves out nodes on which the GPU policy finds no GPUs for a pod.
-
-    `gpus`: mapping of str to ndarray of bool; for each pod set, by name, the leaves with suitable GPUs; a pod set
-    without an entry needs none.
-    """
+    """Also leaves out nodes without GPUs for a pod; `gpus`: the suitable leaves, bool, of pod sets that need some."""
 
     gpus: Mapping[str, Mask] = field(default_factory=dict)
 
@@ -71,10 +67,7 @@ class GangSnapshot(TopologySnapshot):
         return LeafConditions(snapshot.labels.only(nodes), snapshot.taints.only(nodes))
 
     def pod_set(self, name: str, role: int, count: int, topology: TopologyRequest) -> PodSet:
-        """Pods of a role of the gang as a pod set.
-
-        `role`: index of the role in the gang.
-        """
+        """Pods of a role of the gang as a pod set. `role`: index of the role in the gang."""
         demand, filters = self.request.demand, self.request.gang.roles[role].filter
         requests = {
             resource: int(amount)

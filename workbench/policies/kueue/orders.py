@@ -60,15 +60,9 @@ class Domains:
     def best_fit(self, level: int, domains: Longs, count: Longs, need: int, leaders: int) -> int:
         """Position of the first domain with the smallest sufficient count; 0 if there is none.
 
-        Parameters
-        ----------
-        domains : ndarray of int64
-            Not empty, in one of the orders. With preferred node affinity only the first ones, with equal scores, are
-            looked at.
-        count : ndarray of int64
-            What each of the domains holds.
-        need, leaders : int
-            What it must hold.
+        `domains`: ndarray of int64; not empty, in one of the orders. With preferred node affinity only the first ones,
+        with equal scores, are looked at. `count`: ndarray of int64; what each of the domains holds. `need`, `leaders`:
+        what it must hold.
         """
         enough = count >= need
         if leaders:

@@ -29,6 +29,9 @@ class QuotaNode:
     flavor and resource. `subtree`: quota of the node and of what its children lend, by flavor and resource.
     """
 
+    # `sum_up` prepares a tree; `add` and `remove` change usage along `ancestors`. Others are questions: what is free
+    # (`free`, `kept_free`, `largest`), who borrows (`over`, `within`), and from how far (`borrowing_height`).
+
     def __init__(self, name: str, groups: Iterable[Iterable[FlavorQuotas]], weight: float | None = None) -> None:
         self.name = name
         self.weight = 1.0 if weight is None else weight

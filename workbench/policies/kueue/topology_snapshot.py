@@ -40,14 +40,9 @@ class TopologySnapshot(Working, ABC):
 
     `observer`: is told of every search.
 
-    Parameters
-    ----------
-    flavor : Flavor
-        `flavor.topology` is the name of the topology in messages.
-    columns : mapping of str to int
-        Column of each resource in `capacity`; ``pods`` is one of them.
-    capacity : ndarray of shape (leaves, resources), int64
-        What workloads could take if they held nothing.
+    `flavor`: `flavor.topology` is the name of the topology in messages. `columns`: column of each resource in
+    `capacity`; ``pods`` is one of them. `capacity`: ndarray of shape (leaves, resources), int64; what workloads could
+    take if they held nothing.
     """
 
     # `place` takes the pod sets of a workload in order, on a copy of what they take:
@@ -125,16 +120,9 @@ class TopologySnapshot(Working, ABC):
         Returns dict of str to Outcome: by name of the pod set. The first failure ends the search: its group has the
         reason, the pod sets after it are absent.
 
-        Parameters
-        ----------
-        pod_sets : sequence of PodSet
-            Those that go to this flavor, in the order of the workload.
-        simulate_empty : bool
-            Place as if no workload held anything here.
-        assumed : sequence of DomainUsage
-            What pod sets of the same workload were given on other flavors with the same nodes.
-        replacement : Replacement, optional
-            The workload's nodes that failed, and what its pod sets hold.
+        `pod_sets`: those that go to this flavor, in the order of the workload. `simulate_empty`: place as if no
+        workload held anything here. `assumed`: what pod sets of the same workload were given on other flavors with the
+        same nodes. `replacement`: the workload's nodes that failed, and what its pod sets hold.
         """
         taken = [*assumed]
         found: dict[str, Outcome] = {}

@@ -186,10 +186,7 @@ class WorkloadTurn:
     def _checked(
         self, nodes: Mapping[int, str], counts: Sequence[int], why: tuple[Notice, ...], *warnings: Notice
     ) -> Assignment | Misfit:
-        """The assignment, unless Kueue's answer leaves needed pods without a place.
-
-        `why` says why pods beyond the counts are not placed.
-        """
+        """The assignment, unless it leaves needed pods without a place; `why`: why pods beyond the counts are not."""
         gang, topology, demand = self.request.gang, self.request.snapshot.topology, self.request.demand
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         index = {name: topology.node(name) for name in set(nodes.values())}

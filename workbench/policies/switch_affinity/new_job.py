@@ -38,15 +38,9 @@ _PENDING = {
 def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: int) -> Plan | NoPlan:
     """Choose the leaf switches of a new job, and the number of its pods under each.
 
-    Parameters
-    ----------
-    switches : Switches
-        Free nodes and states of the switches.
-    kind : {"padding", "foundation", "common"}
-    n_pods : int
-        Pods of the job; each takes a node for itself.
-    max_shared : int
-        Most shared switches that the job may use, 1 or 2; the fall-back is not limited.
+    `switches`: free nodes and states of the switches. `kind`: {"padding", "foundation", "common"}. `n_pods`: pods of
+    the job; each takes a node for itself. `max_shared`: most shared switches that the job may use, 1 or 2; the
+    fall-back is not limited.
     """
     switch, taken, rule, missing = place_new(
         switches.sums,

@@ -170,10 +170,7 @@ def _with_former(request: Request, pods: JobPods) -> JobPods:
 
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
-    """Free nodes and states of the leaf switches in the request's ledger, as a `Switches`.
-
-    A node is free if every pod of the job fits on it and no other switch-affinity job is there.
-    """
+    """Nodes where every pod of the job fits and no other such job is, and the leaf switches' states."""
     demand, ledger = request.demand, request.ledger
     if not demand.order:
         raise InternalError("switch affinity: asked about a gang without a request")
@@ -271,10 +268,7 @@ def _mark(switches: Switches, vote: int, switch: int) -> _Mark:
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _NodesOfJob | NoPlan:
-    """Nodes after a fault: former nodes for the pods in the mask ``back``, nodes of the plan for the others.
-
-    ``marked``: the job's pods vote for a switch state other than idle.
-    """
+    """Nodes after a fault: former ones for the pods in the mask `back`, the plan's for the others."""
     if isinstance(plan, NoPlan):
         return plan
     number: dict[_Mark, int] = {}

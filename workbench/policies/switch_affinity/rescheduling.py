@@ -156,10 +156,7 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
 
 
 def _most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
-    """Most pods that the shared-switch rule can place on ``max_shared`` switches of the mask ``allowed``.
-
-    That is the number of free nodes under the largest ones.
-    """
+    """Free nodes under the `max_shared` largest switches of the mask `allowed`."""
     if max_shared == 0:
         return 0
     return int(np.sort(switches.free[allowed])[-max_shared:].sum())

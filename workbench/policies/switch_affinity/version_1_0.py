@@ -137,16 +137,9 @@ def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints,
     the nodes before it; ties go to the node that comes first in the configuration. `NoPlan` for a padding job, or if no
     usable node is free at such a position.
 
-    Parameters
-    ----------
-    kind : {"foundation", "padding", "common"}
-        Kind of the job; a padding job gets no replacement.
-    n_pods : int
-        Number of pods that need a new node.
-    survivors : ndarray of shape (s,), int32
-        Nodes of the pods that stay.
-    others : OpenSwitches
-        How other running jobs use each switch.
+    `kind`: {"foundation", "padding", "common"}; kind of the job; a padding job gets no replacement. `n_pods`: number of
+    pods that need a new node. `survivors`: ndarray of shape (s,), int32; nodes of the pods that stay. `others`: how
+    other running jobs use each switch.
     """
     if kind == "padding":
         return NoPlan("padding-restart", "large model job can not over tor", n_pods)

@@ -224,14 +224,8 @@ class Filling:
         Returns tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64): the nodes' own part of the
         score and the total, by node of the cluster; -inf for a node outside the HyperNode or without room for the pod.
 
-        Parameters
-        ----------
-        role : int
-            Index of the role in the gang.
-        domain : int
-            The HyperNode; -1: every node.
-        record, tasks_on_leaf, total_tasks
-            As for `ask`.
+        `role`: index of the role in the gang. `domain`: the HyperNode; -1: every node. `record`, `tasks_on_leaf`,
+        `total_tasks`: as for `ask`.
         """
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)
@@ -253,14 +247,8 @@ class NodeExplainer(Protocol):
     ) -> None:
         """Record each node of a HyperNode for the first pod of a role; no effect if the request has no recorder.
 
-        Parameters
-        ----------
-        filling : Filling
-            The cluster's nodes before a pod of the job is placed.
-        role, domain, record, tasks_on_leaf
-            As for `Filling.node_scores`.
-        total_tasks : int
-            All tasks of the job; 0: the pod has no topology constraint.
+        `filling`: the cluster's nodes before a pod of the job is placed. `role`, `domain`, `record`, `tasks_on_leaf`:
+        as for `Filling.node_scores`. `total_tasks`: all tasks of the job; 0: the pod has no topology constraint.
         """
 
 

@@ -154,10 +154,7 @@ class _Existing:
 
 
 def _cleaned(name: str) -> str:
-    """A network type's name turned into part of an object name.
-
-    Letters become lower case; characters other than letters, digits, dots and dashes become dashes.
-    """
+    """A network type as part of an object name: lower case, with dashes for other characters."""
     return "".join(c.lower() if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in name)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["DiscoveryResult", "discovered", "linked_groups", "short_code"]
@@ -25,15 +25,9 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 class DiscoveryResult:
     """What one round of a topology discovery source has found.
 
-    Attributes
-    ----------
-    source : str
-        ``label``, ``ufm`` or ``roce``.
-    hypernodes : tuple of HyperNode, optional
-        By tier, then in the order that the source documents. Empty: the fabric has none, and the HyperNodes that the
-        source owns are deleted. None: the round failed to find out, and nothing changes.
-    notes : tuple of Notice
-        Notices about input that was left out or is doubtful.
+    `source`: ``label``, ``ufm`` or ``roce``. `hypernodes`: by tier, then in the order that the source documents. Empty:
+    the fabric has none, and the HyperNodes that the source owns are deleted. None: the round failed to find out, and
+    nothing changes. `notes`: notices about input that was left out or is doubtful.
     """
 
     source: str

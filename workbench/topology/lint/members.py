@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.model.counted import counted, some
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.objects.admission import review
 from workbench.objects.fields import path_steps
 from workbench.objects.hypernode import HyperNode, Member, ignored_members, selector_text
@@ -49,10 +49,7 @@ def _dangling(subject: Subject) -> Iterator[Found]:
 
 
 def _folded(name: str) -> str:
-    """A name in lower case without surrounding spaces.
-
-    Names that agree in this form count as the same name, misspelt.
-    """
+    """A name in lower case without surrounding spaces, for finding misspelt names."""
     return name.strip().lower()
 
 
@@ -196,10 +193,7 @@ def _refused(subject: Subject) -> Iterator[Found]:
 
 
 def _refusal(subject: Subject, name: str) -> tuple[str, Path]:
-    """Why a cluster would refuse a HyperNode, in the words of `workbench validate`, and the first field concerned.
-
-    Empty if the cluster accepts it, or if it refuses only the name of a member that has a finding of its own.
-    """
+    """Why a cluster would refuse a HyperNode, and the field; empty if accepted or if a member's finding says it."""
     try:
         # Unknown fields are findings of another rule.
         verdict = review(subject.manifests[name], Release.V1_15, strict=name not in subject.unknown)

@@ -86,9 +86,7 @@ def _node_named_like_domain(subject: Subject) -> Iterator[Found]:
 
 
 def _identity(subject: Subject, name: str) -> list[tuple[str, str]]:
-    """Labels that, besides the source, identify a discovered HyperNode: for the label source its label key
-    and value.
-    """
+    """Labels that, with the source, identify a discovered HyperNode: label key and value for the label source."""
     labels = subject.hypernodes[name].metadata.labels
     return sorted((key, value) for key, value in labels.items() if key != SOURCE_LABEL)
 

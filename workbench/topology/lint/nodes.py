@@ -73,9 +73,7 @@ def _leaf_with(subject: Subject, node: str) -> str:
 
 
 def _levels(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Pairs of label keys of adjacent network levels, the closer level first, from known label families and
-    tier names.
-    """
+    """Pairs of label keys of adjacent levels, the closer first, from known label families and tier names."""
     by_tier = {h.tier: h.tier_name for h in reversed(list(subject.hypernodes.values())) if "/" in h.tier_name}
     named = tuple(by_tier[tier] for tier in sorted(by_tier))
     pairs = [pair for keys in (*_FAMILIES, named) for pair in pairwise(keys)]

@@ -27,9 +27,7 @@ def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
 
 
 def _other_rack(subject: Subject) -> Iterator[Found]:
-    """Findings for regular expressions that also match nodes of other lowest HyperNodes, all of which a
-    finding lists.
-    """
+    """Findings for regular expressions that also match nodes of other lowest HyperNodes, which are listed."""
     leaves = set(subject.leaves)
     by_name = {leaf for leaf in leaves if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members)}
     for name, i, pattern, nodes in _patterns(subject):

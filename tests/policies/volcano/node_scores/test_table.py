@@ -14,7 +14,7 @@ from tests.notices import said
 from tests.policies.volcano.cluster_objects import config, job, loaded, node, nodes_of
 from workbench.errors import InputError
 from workbench.model.labels import Requirement
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.policies import get_policy
 from workbench.policies.request import Request
 from workbench.policies.volcano.parts import plugins

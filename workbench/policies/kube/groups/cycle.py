@@ -149,10 +149,7 @@ class Scene(Protocol[P, N, S]):
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has.
 
-        Parameters
-        ----------
-        group, placed, remaining
-            The group; its members that have a node; those that are still to be tried.
+        `group`, `placed`, `remaining`: the group; its members that have a node; those that are still to be tried.
         """
 
     def placements(self, group: KubePodGroup, nodes: S) -> GroupPlacements[S]:

@@ -32,16 +32,9 @@ def root_of(gang: Gang) -> str:
 class GangTree:
     """Gangs of one root group.
 
-    Attributes
-    ----------
-    pods : list of GroupPod
-        Pending pods, and those that run.
-    place : dict of GroupPod to (int, int)
-        Position of the gang in `gangs`, and of a pending pod in the gang.
-    counted : dict of str to int
-        Pods of each PodGroup that count towards its minimum and have no node here, such as succeeded ones.
-    notices : dict of int to tuple of Notice
-        What kube-scheduler cannot express of a gang, by its position.
+    `pods`: pending pods, and those that run. `place`: dict of GroupPod to (int, int); position of the gang in `gangs`,
+    and of a pending pod in the gang. `counted`: pods of each PodGroup that count towards its minimum and have no node
+    here, such as succeeded ones. `notices`: what kube-scheduler cannot express of a gang, by its position.
     """
 
     gangs: tuple[Gang, ...]

@@ -59,10 +59,7 @@ class KubePodGroup:
 def group_key(namespace: str, name: str, composite: bool = False) -> str:
     """Identity of a group by its names.
 
-    Parameters
-    ----------
-    namespace, name, composite
-        Of the group; whether it is a CompositePodGroup.
+    `namespace`, `name`, `composite`: of the group; whether it is a CompositePodGroup.
     """
     return f"{'compositepodgroup' if composite else 'podgroup'}/{namespace}/{name}"
 

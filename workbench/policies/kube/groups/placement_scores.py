@@ -50,14 +50,9 @@ def fit_score(
 
     Returns 0 to 100; whole-number arithmetic, rounding down.
 
-    Parameters
-    ----------
-    allocatable, used : mapping of str to int
-        Sums over the nodes of the placement, base units: what they have, and what their pods hold.
-    requested : mapping of str to int
-        Sums over the pods that the group placed in it. An extended resource that none of them requests does not count.
-    resources : sequence of (str, int)
-        Resources with their weights.
+    `allocatable`, `used`: sums over the nodes of the placement, base units: what they have, and what their pods hold.
+    `requested`: sums over the pods that the group placed in it. An extended resource that none of them requests does
+    not count. `resources`: sequence of (str, int); resources with their weights.
     """
     total = weights = 0
     for name, weight in resources:

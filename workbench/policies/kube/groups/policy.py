@@ -347,10 +347,7 @@ class KubeTopologyScheduler(KubeScheduler):
     ) -> list[Decision]:
         """Decide on all gangs of one session, each tree of groups as a whole, in the order of the queue.
 
-        Parameters
-        ----------
-        gangs, snapshot, recorders
-            As in `Policy.schedule`.
+        `gangs`, `snapshot`, `recorders`: as in `Policy.schedule`.
         """
         ledger = snapshot.ledger()
         follow_searches(ledger)

@@ -180,10 +180,7 @@ class KubeScene:
     def feasible(self, group: KubePodGroup, placed: int, remaining: int) -> Status:
         """Say whether a group can still reach its minimum, and whether it has (`quorum.feasible`).
 
-        Parameters
-        ----------
-        group, placed, remaining
-            The group; its members that have a node; those that are still to be tried.
+        `group`, `placed`, `remaining`: the group; its members that have a node; those that are still to be tried.
         """
         return feasible(group, placed, remaining)
 

@@ -35,15 +35,9 @@ def validate(
 
     Returns an error, not unschedulable, if they do not agree.
 
-    Parameters
-    ----------
-    pending, scheduled : sequence of MemberPod
-        Pods of the whole tree that wait, and that have a node.
-    profiles : collection of str
-        Names of the schedulers that there are.
-    group_decides : bool
-        Whether pods must have the root group's preemption policy (feature gate PodGroupPreemptionPolicy); otherwise all
-        the same.
+    `pending`, `scheduled`: pods of the whole tree that wait, and that have a node. `profiles`: names of the schedulers
+    that there are. `group_decides`: whether pods must have the root group's preemption policy (feature gate
+    PodGroupPreemptionPolicy); otherwise all the same.
     """
     if not pending:
         return _error(f"no pods to schedule in {root.key}")

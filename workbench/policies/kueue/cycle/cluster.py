@@ -100,23 +100,11 @@ class CycleQueue:
 class CycleCluster:
     """ClusterQueues with what workloads use of them, and the free capacity of the nodes of each flavor.
 
-    Parameters
-    ----------
-    topologies : mapping of str to sequence of str
-        Levels of each Topology by name, widest first.
-    held : sequence of (str, mapping of str to int)
-        For each running pod that Kueue does not place by topology: its node and its requests.
-    fair : sequence of str
-        Strategies of fair sharing, as in `KueueObjects.fair_sharing`.
-
-    Attributes
-    ----------
-    snapshots : dict of str to FlavorSnapshot
-        Snapshots of each flavor with a topology, by name.
-    version : int
-        Counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's beginning.
-    now_s : float, optional
-        When workloads that are admitted now get their quota; None: unknown.
+    `topologies`: levels of each Topology by name, widest first. `held`: sequence of (str, mapping of str to int); for
+    each running pod that Kueue does not place by topology: its node and its requests. `fair`: strategies of fair
+    sharing, as in `KueueObjects.fair_sharing`. `snapshots`: snapshots of each flavor with a topology, by name.
+    `version`: counts what was entered by `hold` and `release`: as long as it stays, so do the answers of a cycle's
+    beginning. `now_s`: when workloads that are admitted now get their quota; None: unknown.
     """
 
     # Workloads that hold quota: `hold` and `release` enter them, on every flavor that has their nodes.

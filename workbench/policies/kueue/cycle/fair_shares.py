@@ -19,15 +19,9 @@ T = TypeVar("T")
 class Share(NamedTuple):
     """How much a node of the tree of cohorts borrows; the larger one has more.
 
-    Attributes
-    ----------
-    weightless : bool
-        Whether it borrows although its weight is 0, which is more than any other share.
-    weighted : float
-        Dominant resource share in thousandths: what it borrows of what its parent could lend, of the resource of which
-        that is most, divided by its weight.
-    borrowed : frozenset
-        Flavors and resources of which it uses more than its quota.
+    `weightless`: whether it borrows although its weight is 0, which is more than any other share. `weighted`: dominant
+    resource share in thousandths: what it borrows of what its parent could lend, of the resource of which that is most,
+    divided by its weight. `borrowed`: flavors and resources of which it uses more than its quota.
     """
 
     weightless: bool

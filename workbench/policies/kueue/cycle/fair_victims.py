@@ -35,6 +35,9 @@ class FairVictims:
         Whether quota and nodes now hold the preemptor.
     """
 
+    # `search` tries upstream's two strategies, `_first` and `_second`; both walk over `_targets`, queue by queue,
+    # and let workloads go by `_take`. `_next`, `_before` and `_branches` give the order of the queues.
+
     def __init__(
         self, cluster: CycleCluster, queue: CycleQueue, amounts: Amounts, *, within: bool, fits: Callable[[], bool]
     ) -> None:

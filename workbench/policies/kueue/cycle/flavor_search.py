@@ -66,14 +66,9 @@ def asks_topology(pod_set: PodSet, queue: CycleQueue) -> bool:
 class FlavorSearch:
     """The search for flavors of one workload.
 
-    Parameters
-    ----------
-    oracle : callable
-        Of a flavor's resource and an amount that is not free: whether preemption helps, and the borrowing height then.
-    tried : Tried
-        Flavors that were tried in earlier cycles; empty: none.
-    pinned : mapping of str to mapping of str to str, optional
-        Flavors to which the search is bound, by pod set and resource; None: to none.
+    `oracle`: of a flavor's resource and an amount that is not free: whether preemption helps, and the borrowing height
+    then. `tried`: flavors that were tried in earlier cycles; empty: none. `pinned`: flavors to which the search is
+    bound, by pod set and resource; None: to none.
     """
 
     # `choose` goes through the groups of pod sets; for each (`_group`) and each resource that has no flavor yet,

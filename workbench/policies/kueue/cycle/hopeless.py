@@ -69,12 +69,8 @@ class Hopeless:
     ) -> tuple[Nomination, list[Holding]]:
         """As `nominate`; the answer for an equal workload which found neither room nor victims, if there is one.
 
-        Parameters
-        ----------
-        cluster, queue, workload, tried, pinned
-            As of `nominate`.
-        after : hashable
-            Kinds of the workloads that left something behind in the cycle before; None: nothing is remembered.
+        `cluster`, `queue`, `workload`, `tried`, `pinned`: as of `nominate`. `after`: kinds of the workloads that left
+        something behind in the cycle before; None: nothing is remembered.
         """
         if self._version != cluster.version:
             self._version, self._known = cluster.version, {}

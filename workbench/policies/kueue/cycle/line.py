@@ -60,14 +60,8 @@ class WaitingLine:
     def park(self, place: QueuePlace, shape: int, *, alike: bool, for_nodes: bool) -> None:
         """Let a workload wait until `activate`.
 
-        Parameters
-        ----------
-        place, shape
-            Of the workload.
-        alike : bool
-            With all others of its shape.
-        for_nodes : bool
-            Room on nodes is all that they lack.
+        `place`, `shape`: of the workload. `alike`: with all others of its shape. `for_nodes`: room on nodes is all that
+        they lack.
         """
         if not alike:
             self._alone[place.key] = place, shape

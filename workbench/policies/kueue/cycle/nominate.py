@@ -30,10 +30,7 @@ def nominate(
 ) -> tuple[Nomination, list[Holding]]:
     """The nomination of a workload and its victims; the cluster is left as found.
 
-    Parameters
-    ----------
-    tried, pinned
-        As in `FlavorSearch`.
+    `tried`, `pinned`: as in `FlavorSearch`.
 
     Returns
     -------

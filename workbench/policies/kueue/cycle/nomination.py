@@ -89,6 +89,9 @@ class Nomination:
         Whether quota is short for a pod set, or no flavor is for it: room on nodes alone does not help.
     """
 
+    # Choices are added by `append`, changed by `set_mode` and `fail`; what follows is computed: `mode`, `message`,
+    # `total`, `needing_preemption`, `pods`, `taken`, and `admission`, the form that is kept once it is admitted.
+
     def __init__(self) -> None:
         self.short = False
         self.choices: list[PodSetChoice] = []

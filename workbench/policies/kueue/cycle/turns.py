@@ -97,14 +97,9 @@ def run_cycle(
 
     The result is in the order in which the cycle decides; first those that cannot be nominated.
 
-    Parameters
-    ----------
-    heads : sequence of QueuedWorkload
-        At most one pending workload of each queue, and all that need a second pass.
-    tried : mapping of str to Tried, optional
-        Flavors tried in earlier cycles, by the workload's key.
-    hopeless : Hopeless, optional
-        Of earlier cycles on the same cluster; None: nothing is remembered.
+    `heads`: at most one pending workload of each queue, and all that need a second pass. `tried`: flavors tried in
+    earlier cycles, by the workload's key. `hopeless`: of earlier cycles on the same cluster; None: nothing is
+    remembered.
     """
     turns: list[Turn] = []
     entries: list[_Entry] = []
@@ -159,6 +154,9 @@ def _in_fair_order(entries: Sequence[_Entry]) -> Iterator[_Entry]:
 
 class _Cycle:
     """The turns of one cycle, on a cluster that remembers what each left for those after it."""
+
+    # `turn` decides on one workload: `_check_again` and `_nominate_again` follow what the turns before took;
+    # `_leave`, `_not_now`, `_skipped` say where it waits, `_reserve` what it keeps. `end` undoes what is left.
 
     def __init__(self, cluster: CycleCluster, hopeless: Hopeless) -> None:
         self._cluster = cluster

@@ -47,10 +47,7 @@ class _Need:
 
 
 class VictimSearch:
-    """The search for victims of one workload.
-
-    `cluster`: left as found. `workload`: the preemptor.
-    """
+    """The search for victims of one workload. `cluster`: left as found. `workload`: the preemptor."""
 
     # Overview:
     #   1. candidates: of the own queue (`_own`), and of queues that borrow (`_elsewhere`), in their order (`_in_order`)
@@ -233,9 +230,7 @@ class VictimSearch:
         return True
 
     def _remove(self, candidates: Sequence[_Candidate], need: _Need, borrowing: bool) -> list[Holding]:
-        """Take candidates out until the preemptor fits, then put back those that it can spare; all are back at the
-        end.
-        """
+        """Take candidates out until the preemptor fits, then spare those not needed; all are back at the end."""
         gone: list[Holding] = []
         fits = False
         for candidate in candidates:

@@ -215,10 +215,7 @@ def _nodes(snapshot: ClusterSnapshot, labels: Sequence[Mapping[str, str]]) -> li
 
 
 def _running(snapshot: ClusterSnapshot, objects: KueueObjects) -> tuple[dict[str, list[RunningPod]], list[RunningPod]]:
-    """Running pods of gangs that hold quota without a Workload, by gang; and those that Kueue does not count.
-
-    Pods of a Workload are in neither: its admission says what it holds.
-    """
+    """Running pods of gangs that hold quota without a Workload, by gang; and those that Kueue does not count."""
     ours: dict[str, list[RunningPod]] = {}
     others = []
     for pod in snapshot.running:

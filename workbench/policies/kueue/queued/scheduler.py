@@ -45,10 +45,7 @@ class KueueScheduler(Composed, SessionPolicy):
     ) -> list[Decision]:
         """Decide on all gangs in scheduling cycles of Kueue.
 
-        Parameters
-        ----------
-        gangs, snapshot, recorders
-            As in `Policy.schedule`.
+        `gangs`, `snapshot`, `recorders`: as in `Policy.schedule`.
         """
         if not snapshot.extra(KueueObjects).cluster_queues:
             return super().schedule(gangs, snapshot, recorders)
@@ -66,10 +63,7 @@ class KueueScheduler(Composed, SessionPolicy):
 
         Returns list of Notice or None: Kueue's message for each gang that waits, else None.
 
-        Parameters
-        ----------
-        gangs, snapshot
-            As in `SessionPolicy.admit`.
+        `gangs`, `snapshot`: as in `SessionPolicy.admit`.
         """
         if not snapshot.extra(KueueObjects).cluster_queues:
             return [None] * len(gangs)

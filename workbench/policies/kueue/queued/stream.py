@@ -36,6 +36,9 @@ class QueueStream(SessionStream):
     `snapshot`: with ClusterQueues.
     """
 
+    # Gangs come by `wait` and are decided by `decide`; admitted ones get nodes in `_place_admitted`; `_refused`
+    # says why the others wait. `close`, `reopen`, `adopt` and `give_back` keep quota and ledger in step.
+
     _policy: AdmittedPlacer
 
     def __init__(self, policy: AdmittedPlacer, snapshot: ClusterSnapshot, gates: Gates) -> None:
@@ -111,10 +114,7 @@ class QueueStream(SessionStream):
     def decide(self, now_s: float, snapshot: Callable[[], ClusterSnapshot]) -> list[Decision]:
         """Run scheduling cycles until nothing more is admitted, or until gangs have to end for others (`victims`).
 
-        Parameters
-        ----------
-        now_s, snapshot
-            As of `SessionStream.decide`.
+        `now_s`, `snapshot`: as of `SessionStream.decide`.
         """
         session = self._opened(snapshot)
         self._place_admitted(session)

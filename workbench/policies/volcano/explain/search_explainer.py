@@ -80,10 +80,7 @@ class SearchExplainer:
     # ---- where the sub-jobs went ----
 
     def _tell_places(self, search: TwoLevel, mark: int) -> int:
-        """Tell the recorder where the pods from number ``mark`` on were placed.
-
-        Return the sub-job of the first of them.
-        """
+        """Tell the recorder where the pods from number `mark` on were placed; return the first one's sub-job."""
         subs, records = self._asked.subs, search.records()
         owners = search.placed(mark)[0]
         for number in dict.fromkeys(owners.tolist()):
@@ -118,10 +115,7 @@ class SearchExplainer:
         self._recorder.candidates.extend(self._candidates[domain] for domain in self._in_order())
 
     def _tell_domains(self, search: TwoLevel, tried: TriedDomains, found: bool) -> None:
-        """Tell the recorder the result for every HyperNode, by tier and name, the virtual top last.
-
-        ``found``: whether the job can start in one of them.
-        """
+        """Tell the recorder the result for every HyperNode, by tier and name, the virtual top last."""
         self._candidates = {}
         self._dropped()
         kept: list[tuple[float, int, AttemptSteps]] = []

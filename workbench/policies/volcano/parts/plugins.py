@@ -11,7 +11,8 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import SWITCHES, PluginOption, Release, SchedulerConfig
+from workbench.model.release import Release
+from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
 from workbench.policies.volcano.parts.node_scores import GpuScore, NodeScore, TaintScore
 from workbench.policies.volcano.parts.topology_arguments import TopologyArguments
 

@@ -54,14 +54,9 @@ ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)
 class ScoredNodes(NamedTuple):
     """Amounts of the nodes and requests of the pods in the columns that scores use.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The snapshot's resources, followed by `ASSUMED_COLUMNS` if the scores use assumed cpu and memory.
-    idle, used, allocatable : ndarray of shape (n, c), int64
-        Amounts of the nodes.
-    rows : ndarray of shape (roles, c), int64
-        Request of one pod of each role.
+    `columns`: the snapshot's resources, followed by `ASSUMED_COLUMNS` if the scores use assumed cpu and memory. `idle`,
+    `used`, `allocatable`: ndarray of shape (n, c), int64; amounts of the nodes. `rows`: ndarray of shape (roles, c),
+    int64; request of one pod of each role.
     """
 
     columns: tuple[str, ...]
@@ -103,16 +98,9 @@ class ScoredNodes(NamedTuple):
     ) -> DryRuns:
         """Make the kernel that places pods one by one on these nodes, with the given score weights.
 
-        Parameters
-        ----------
-        request : Request
-            Request whose snapshot has the HyperNodes.
-        weights : ScoreWeights
-            Weights over the columns.
-        states : NodeStates, optional
-            Groups of nodes with equal amounts; None: unknown.
-        scores, fading, totals : optional
-            As for `workbench.kernels.dry_runs.DryRuns`.
+        `request`: request whose snapshot has the HyperNodes. `weights`: weights over the columns. `states`: groups of
+        nodes with equal amounts; None: unknown. `scores`, `fading`, `totals`: as for
+        `workbench.kernels.dry_runs.DryRuns`.
         """
         return DryRuns(
             self.idle,

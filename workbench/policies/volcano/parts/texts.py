@@ -50,16 +50,9 @@ def room_for_text(held: int, needs: int) -> str:
 def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:
     """Text that says why some nodes do not hold the needed pods.
 
-    Parameters
-    ----------
-    nodes : ndarray of int32
-        Indices of the nodes.
-    idle : ndarray of shape (n, r), int64
-        Idle resources of all nodes of the cluster.
-    left : sequence of int
-        Pods of each role that are still to be placed.
-    needs : int
-        Pods that are needed; they are taken role by role in the order in which pods are tried.
+    `nodes`: ndarray of int32; indices of the nodes. `idle`: ndarray of shape (n, r), int64; idle resources of all nodes
+    of the cluster. `left`: pods of each role that are still to be placed. `needs`: pods that are needed; they are taken
+    role by role in the order in which pods are tried.
     """
     asked = np.zeros(idle.shape[1], dtype=np.int64)
     accepted = np.zeros(len(nodes), dtype=np.bool_)

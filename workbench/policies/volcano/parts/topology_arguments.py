@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workbench.model.scheduler_config import PluginOption, Release
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption
 
 __all__ = ["TopologyArguments"]
 

@@ -31,6 +31,9 @@ _CLUSTER, _QUOTA = "resource in cluster is overused", "resource quota insufficie
 class Admission:
     """The jobs admitted to a session so far, and the minResources that are counted for them."""
 
+    # `run` takes waiting jobs queue by queue; `admit` asks the plugins about one, `count` reserves what it needs.
+    # `_why` and its two parts word the reasons of a job that waits.
+
     config: SchedulerConfig
     snapshot: ClusterSnapshot
     queues: Queues
@@ -86,14 +89,9 @@ class Admission:
 
         Returns dict of int to Notice: why a job must wait, for each job that was not admitted.
 
-        Parameters
-        ----------
-        waiting : sequence of int
-            Indices of the waiting jobs in `gangs`.
-        minimum : callable
-            minResources of a job by its index, in the columns of the snapshot; None for a job without minResources.
-        order : callable
-            Sort key of a job by its index; smaller keys are asked first.
+        `waiting`: indices of the waiting jobs in `gangs`. `minimum`: minResources of a job by its index, in the columns
+        of the snapshot; None for a job without minResources. `order`: sort key of a job by its index; smaller keys are
+        asked first.
         """
         refused: dict[int, Notice] = {}
         by_queue: dict[str, list[int]] = {}
@@ -152,10 +150,7 @@ class Admission:
 
 
 def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:
-    """Factor of each resource by which the plugin overcommit enlarges the cluster, float64 (r,).
-
-    Values below 1 are ignored.
-    """
+    """Factor, at least 1, by which the plugin overcommit enlarges each resource of the cluster: float64 (r,)."""
 
     def factor(key: str, default: float) -> float:
         value = option.number(key, default)

@@ -158,14 +158,9 @@ class SessionState:
     ) -> None:
         """Take from ledger and queue what some pods of a job ask for.
 
-        Parameters
-        ----------
-        node : ndarray of shape (n_pods,), int32
-            Node of each pod of the job.
-        pods : ndarray of shape (p,), int64
-            The pods, by their positions in the gang.
-        words : ndarray of shape (n_pods, w), uint64, optional
-            GPUs of each pod, as bits; None: none.
+        `node`: ndarray of shape (n_pods,), int32; node of each pod of the job. `pods`: ndarray of shape (p,), int64;
+        the pods, by their positions in the gang. `words`: ndarray of shape (n_pods, w), uint64; GPUs of each pod, as
+        bits; None: none.
         """
         roles = job.gang.role_of_pod[pods]
         self.ledger.take(node[pods], request.demand.taken[roles], None if words is None else words[pods])

@@ -44,14 +44,9 @@ __all__ = ["Waiting", "assign_beside_endings", "waiting"]
 class Waiting:
     """The answer to a job that must wait for resources of terminating pods, and the nodes it would get then.
 
-    Attributes
-    ----------
-    declined : Declined
-        The answer that the job gets now.
-    node : ndarray of shape (n_pods,), int32
-        Node that each pod would get, -1 for none.
-    later : ndarray of shape (n_pods,), bool
-        Pods that do not fit before the terminating pods are gone.
+    `declined`: the answer that the job gets now. `node`: ndarray of shape (n_pods,), int32; node that each pod would
+    get, -1 for none. `later`: ndarray of shape (n_pods,), bool; pods that do not fit before the terminating pods are
+    gone.
     """
 
     declined: Declined
@@ -67,10 +62,7 @@ class PlacesOnIdle(Protocol):
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """Make the `Request` about a gang on a ledger.
 
-        Parameters
-        ----------
-        gang, ledger, gpus, recorder
-            As in `NodePolicy.request`.
+        `gang`, `ledger`, `gpus`, `recorder`: as in `NodePolicy.request`.
         """
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
@@ -99,10 +91,7 @@ def waiting(policy: PlacesOnIdle, request: Request) -> Waiting | None:
 
 
 def _waiting(policy: PlacesOnIdle, request: Request, now: Assignment | Declined) -> Waiting | None:
-    """Do the work of `waiting` (whether a job must wait for terminating pods).
-
-    ``now`` is the answer to the job if terminating pods still hold their resources.
-    """
+    """Do the work of `waiting`; `now`: the answer to the job if terminating pods still hold their resources."""
     untold = replace(request, recorder=None)
     ahead = _on(policy, untold, request.ledger.after_terminations(gone=True))
     later = policy.assign_idle(ahead)

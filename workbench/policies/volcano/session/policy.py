@@ -18,8 +18,9 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
+from workbench.model.release import Release
 from workbench.model.resources import PODS
-from workbench.model.scheduler_config import Release, SchedulerConfig
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.policies.contract import SchedulerTraits
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
@@ -117,10 +118,7 @@ class VolcanoPolicy(NodePolicy):
         return FixedScores(request, self._node_scores, at_open)
 
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
-        """Weights over ``columns`` of the score parts that change when pods are placed.
-
-        Kept, because checking them takes long.
-        """
+        """Weights over `columns` of the score parts that placed pods change; kept, because checking them takes long."""
         if columns not in self._weights:
             weights = score_weights(self._parameters, columns)
             self._weights[columns] = without_nodeorder(weights) if self.scores_at_open else weights
@@ -190,10 +188,7 @@ class _ResourceDemand(Demand):
 
 
 def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:
-    """Merge the parameters that a scheduler configuration sets into ``parameters``.
-
-    InputError if one was set directly, too.
-    """
+    """Merge what a scheduler configuration sets into `parameters`; InputError if one was set directly, too."""
     known = {field.name for field in fields(parameters)}
     given = {name: value for name, value in score_parameters(config, release).items() if name in known}
     defaults = type(parameters)()
@@ -208,14 +203,9 @@ def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Re
 class PluginChanges(NamedTuple):
     """What the plugins of a configuration that are missing or switched off change in a gang; read once per policy.
 
-    Attributes
-    ----------
-    no_minimums : bool
-        No minimum of the job holds a pod back: the plugin gang is missing, or its job readiness is off.
-    no_group_minimums : bool
-        No minimum of a sub-group does: the plugin gang is missing, or its sub-job readiness is off.
-    no_priorities : bool
-        Roles come in the gang's order: the plugin priority is missing, or its task order is off.
+    `no_minimums`: no minimum of the job holds a pod back: the plugin gang is missing, or its job readiness is off.
+    `no_group_minimums`: no minimum of a sub-group does: the plugin gang is missing, or its sub-job readiness is off.
+    `no_priorities`: roles come in the gang's order: the plugin priority is missing, or its task order is off.
     """
 
     no_minimums: bool

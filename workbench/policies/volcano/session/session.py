@@ -44,6 +44,9 @@ class Session:
     `state`: made for this session alone.
     """
 
+    # `run` does the actions in their configured order: `_enqueue`, allocate, `_backfill`; `admit` does enqueue alone.
+    # `_result` makes the decisions of all gangs at the end.
+
     def __init__(self, state: SessionState) -> None:
         self._state = state
 

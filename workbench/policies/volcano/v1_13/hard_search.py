@@ -174,10 +174,7 @@ class HardSearch:
         return {"node scores": float(self._sums[domain])}
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget all kept trial results unless this round asks the same as the last: one pod, same roles, same record.
-
-        The record is the HyperNode in which the job is allocated so far.
-        """
+        """Forget the kept trials unless this round asks the same: one pod, same roles, same HyperNode so far."""
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
@@ -217,10 +214,7 @@ class HardSearch:
         return solved
 
     def _try_leaves(self, domains: Ints) -> Trials:
-        """Try each leaf HyperNode.
-
-        Of leaves whose nodes, in order of name, have equal amounts, only the first is tried.
-        """
+        """Try each leaf HyperNode, but only the first of those whose nodes, by name, have equal amounts."""
         topology, states, sums = self.context.request.snapshot.topology, self.context.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
@@ -266,10 +260,7 @@ class HardSearch:
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
     def _near(self, domain: int, record: int) -> str:
-        """Text that names the common ancestor of a HyperNode and the job's HyperNode so far (``record``).
-
-        Empty without one.
-        """
+        """Text that names the common ancestor of a HyperNode and the job's HyperNode so far; empty without one."""
         if record == NO_RECORD:
             return ""
         topology = self.context.request.snapshot.topology

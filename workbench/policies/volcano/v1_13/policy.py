@@ -100,10 +100,7 @@ class _Unrestricted(FlatRounds):
 
 
 class _SoftRounds(FlatRounds):
-    """Rounds of placing pods of a job with a soft constraint: any node may be used.
-
-    Nodes score by closeness to the job's HyperNode, which every pod may widen.
-    """
+    """Rounds of a job with a soft constraint: any node, scored by closeness to the job's HyperNode, which may widen."""
 
     def __init__(self, request: Request, policy: NodeFiller, weight: float) -> None:
         super().__init__(request, policy)

@@ -261,10 +261,7 @@ def _names(gang: Gang, roles: Sequence[int]) -> Ints | None:
 
 
 def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_] | None]:
-    """Highest tier of each sub-job as an array, -1 for none, and whether the sub-job has a limit.
-
-    None if every one has.
-    """
+    """Highest tier of each sub-job, -1 for none, and whether it has a limit; None if every one has."""
     if None not in highest:
         return np.array(highest, dtype=np.int64), None
     tiers = [-1 if tier is None else tier for tier in highest]

@@ -98,10 +98,7 @@ def _numbered_limits(gang: Gang) -> Limits | None:
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
-    """Text of a warning that a constraint of ``who`` restricts nothing.
-
-    Empty if it does restrict, or if there is none.
-    """
+    """Text of a warning that a constraint of `who` restricts nothing; empty if it restricts, or there is none."""
     if constraint is None or hard_tier(constraint) is not None:
         return ""
     if constraint.mode != "hard":

@@ -16,7 +16,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Why
-from workbench.model.scheduler_config import Release
+from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.policies.gpu.base import GpuQuestions
@@ -104,10 +104,7 @@ class Volcano115(VolcanoPolicy):
         return self._assign(request, later=False)
 
     def _assign(self, request: Request, *, later: bool) -> Assignment | Declined:
-        """Choose nodes for the gang's pods among the idle resources, without those of terminating pods.
-
-        With `later`, the reasons of a refusal are computed when they are read.
-        """
+        """Choose nodes among the resources idle now; with `later`, reasons of a refusal are computed when read."""
         asked = self.enter(request)
         if asked.searched:
             return asked.unready() or self._place(asked, later=later)

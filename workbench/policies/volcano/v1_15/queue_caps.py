@@ -36,14 +36,9 @@ class QueueCaps:
 
         A sub-job that would stay below its minimum gets none of the headroom.
 
-        Parameters
-        ----------
-        search : TwoLevel
-            Search whose remaining pods are limited; its order of sub-jobs is used.
-        node : ndarray of shape (n_pods,), int32
-            Node of each pod placed in earlier rounds; -1: none.
-        room : QueueHeadroom
-            The queue's headroom; not changed.
+        `search`: search whose remaining pods are limited; its order of sub-jobs is used. `node`: ndarray of shape
+        (n_pods,), int32; node of each pod placed in earlier rounds; -1: none. `room`: the queue's headroom; not
+        changed.
         """
         sub_of, shape_of, left = search.left()
         entries: list[dict[int, int]] = [{} for _ in range(len(self._subs))]

@@ -60,10 +60,7 @@ class Searcher(Protocol):
 
 
 class _Rounds115(Rounds):
-    """Base of a job's rounds in `volcano-1.15`: holds the sub-jobs and their HyperNodes so far.
-
-    Each round sees the present state of the cluster.
-    """
+    """Base of a job's rounds in `volcano-1.15`, which see the present state; holds the sub-jobs' HyperNodes so far."""
 
     def __init__(self, asked: SearchQuery, policy: Searcher) -> None:
         super().__init__(asked.request)

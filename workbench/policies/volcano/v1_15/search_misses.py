@@ -29,14 +29,9 @@ __all__ = ["Missed", "declined_by_search", "missed"]
 class Missed:
     """For each tier, the HyperNode that came nearest to holding the job (nearest miss), and what refused the best one.
 
-    Attributes
-    ----------
-    misses : tuple of NearestMiss
-        One for each tier that the job may use, also where the search left HyperNodes out beforehand.
-    obstacle : str
-        Why the best of them is refused although it has room for enough pods; empty if it has not.
-    last_tried : int, optional
-        The HyperNode that was tried last; None: none was tried.
+    `misses`: one for each tier that the job may use, also where the search left HyperNodes out beforehand. `obstacle`:
+    why the best of them is refused although it has room for enough pods; empty if it has not. `last_tried`: the
+    HyperNode that was tried last; None: none was tried.
     """
 
     misses: tuple[NearestMiss, ...]

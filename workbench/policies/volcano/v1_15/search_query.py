@@ -199,10 +199,7 @@ def records_to_keep(
 
 
 def _remembered(snapshot: ClusterSnapshot, key: str) -> int:
-    """HyperNode that was remembered for a job or sub-job (``key``) in an earlier session.
-
-    `NO_RECORD` if there is none or the HyperNode no longer exists.
-    """
+    """HyperNode remembered for a job or sub-job (`key`); `NO_RECORD`: none, or it no longer exists."""
     name, topology = snapshot.records.get(key, ""), snapshot.topology
     if name and name == topology.domain_name(-1):
         return -1

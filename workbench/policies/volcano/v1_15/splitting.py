@@ -267,10 +267,7 @@ def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Lo
 
 
 def _with_others(first: Longs, others: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
-    """Add the requests of further pods to the summed requests of each sub-job; int64 (s, r).
-
-    ``others`` has the requests of these pods, by resource name, for each sub-job.
-    """
+    """Summed requests of each sub-job with those of further pods (`others`) added: int64 (s, r)."""
     request = first
     for i, mine in enumerate(others):
         if mine:

@@ -44,16 +44,9 @@ _FEWEST, _MOST = 4, 256
 class Prepared:
     """A two-level search of a gang in which no pod is placed yet, with the other parts of the gang's answer.
 
-    Attributes
-    ----------
-    search : TwoLevel
-        The search before its first round.
-    warnings : tuple of Notice
-        Warnings about the gang's constraints.
-    recorded : bool
-        Whether the answer keeps the HyperNodes in which the gang and its sub-jobs are allocated.
-    refuse : callable
-        Function from the `Request` of a gang for which the search finds nothing to the `Declined` of that gang.
+    `search`: the search before its first round. `warnings`: warnings about the gang's constraints. `recorded`: whether
+    the answer keeps the HyperNodes in which the gang and its sub-jobs are allocated. `refuse`: function from the
+    `Request` of a gang for which the search finds nothing to the `Declined` of that gang.
     """
 
     search: TwoLevel
@@ -84,14 +77,9 @@ class SearchStream(Stream):
 
     The form of a gang is the fields that a search reads.
 
-    Parameters
-    ----------
-    whole : Composed
-        The policy, with its node part and its GPU part.
-    prepare : callable
-        Function from a `Request` to the `Prepared` search of its gang; None if `place` does more than run a search.
-    snapshot : ClusterSnapshot
-        The cluster at the beginning; not changed.
+    `whole`: the policy, with its node part and its GPU part. `prepare`: function from a `Request` to the `Prepared`
+    search of its gang; None if `place` does more than run a search. `snapshot`: the cluster at the beginning; not
+    changed.
     """
 
     # `place`: the gang's form (`_form`); a kept search of this form, or a new one (`_new_form`); it reads the changes
@@ -239,10 +227,7 @@ class SearchStream(Stream):
         return placement
 
     def _fewer_gpus(self) -> bool:
-        """Whether some node has fewer free GPUs than its idle amount of the GPU resource says.
-
-        If so, gangs are placed by `place`, which counts the free GPUs.
-        """
+        """Whether a node has fewer free GPUs than idle GPU resource; `place` then counts the free GPUs."""
         columns = list(self._ledger.snapshot.gpu_columns)
         free = GpuQuestions(self._whole.gpu, self.ledger).free_count()[:, None]
         return bool((self._ledger.idle[:, columns] > free).any())
@@ -275,10 +260,7 @@ class SearchStream(Stream):
         self._n += len(nodes)
 
     def _begin_again(self, at_least: int) -> None:
-        """Apply the listed node changes to all kept searches and to the ledger, and clear the list.
-
-        Afterwards the list has room for ``at_least`` changes or more.
-        """
+        """Apply and clear the listed node changes, with room for `at_least` more afterwards."""
         ledger = self.ledger
         for form in self._forms.values():
             if form is not None:
