@@ -42,16 +42,9 @@ _LINE = re.compile(r"line ([0-9]+)")
 class Reviewed:
     """One object of the input, and whether admission accepts it.
 
-    Attributes
-    ----------
-    kind, namespace, name : str
-        Identity of the object; `namespace` is empty for cluster-scoped kinds.
-    source, where : str
-        File and document in which the object stands.
-    verdict : Verdict
-        Admission's answer, with the defaults that it would add.
-    submitted : mapping of str to Any
-        The object's manifest as written.
+    `kind`, `namespace`, `name`: identity of the object; `namespace` is empty for cluster-scoped kinds. `source`,
+    `where`: file and document in which the object stands. `verdict`: admission's answer, with the defaults that it
+    would add. `submitted`: the object's manifest as written.
     """
 
     kind: str

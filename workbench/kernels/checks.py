@@ -20,18 +20,9 @@ __all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_rang
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
     """Return ``value`` if it has the dtype and dimensions asked for, as a C-contiguous array.
 
-    Raises InputError: if ``value`` is not an ndarray or has another dtype or number of dimensions.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    value : object
-        Returned as it is if C-contiguous, else copied.
-    dtype : type
-        A numpy scalar type, such as ``np.int64``.
-    ndim : int
-        Number of dimensions.
+    `name`: name of the argument, for the error message. `value`: returned as it is if C-contiguous, else copied.
+    `dtype`: a numpy scalar type, such as ``np.int64``. `ndim`: number of dimensions. Raises InputError: if ``value`` is
+    not an ndarray or has another dtype or number of dimensions.
     """
     if type(value) is np.ndarray and value.dtype.type is dtype and value.ndim == ndim and value.dtype.isnative:
         # The usual case first: constructing a dtype to compare with takes longer than all other checks.

@@ -86,16 +86,8 @@ class Block:
 class Layout:
     """Positions of all boxes and squares in a picture of a topology.
 
-    Attributes
-    ----------
-    top : Block
-        The box around everything.
-    cell : float
-        Side of a square in pixels.
-    nodes_per_cell : int
-        Largest number of nodes in one square; 1: nothing is folded.
-    n_cells : int
-        Number of squares.
+    `top`: the box around everything. `cell`: side of a square in pixels. `nodes_per_cell`: largest number of nodes in
+    one square; 1: nothing is folded. `n_cells`: number of squares.
     """
 
     top: Block

@@ -36,16 +36,8 @@ _MANY_JOBS = 4
 class Bar(NamedTuple):
     """The bar of one policy in a bar chart.
 
-    Attributes
-    ----------
-    label : str
-        Name of the policy, to the left of the bar.
-    amounts : sequence of float
-        Amount of each part of the bar.
-    pending : float
-        Pending amount in the unit of the parts; drawn hatched behind them.
-    said : str
-        Text to the right of the bar.
+    `label`: name of the policy, to the left of the bar. `amounts`: amount of each part of the bar. `pending`: pending
+    amount in the unit of the parts; drawn hatched behind them. `said`: text to the right of the bar.
     """
 
     label: str

@@ -44,16 +44,9 @@ class Island:
 class MachineLayout:
     """Positions of the GPUs of one machine in a picture.
 
-    Attributes
-    ----------
-    centre : ndarray of shape (n, 2), float64
-        x and y of each GPU, in pixels.
-    size : float
-        Width of a GPU's symbol.
-    islands : tuple of Island
-        Empty for a circle.
-    joined_by : int
-        Link class that joins an island: its GPUs reach each other over links of this class or faster; -1 for a circle.
+    `centre` (ndarray of shape (n, 2), float64): x and y of each GPU, in pixels. `size`: width of a GPU's symbol.
+    `islands` (tuple of Island): empty for a circle. `joined_by`: link class that joins an island: its GPUs reach each
+    other over links of this class or faster; -1 for a circle.
     """
 
     centre: npt.NDArray[np.float64]

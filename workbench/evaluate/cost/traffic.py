@@ -86,16 +86,8 @@ def expert_parallel_bytes(
 ) -> float:
     """Tokens sent to experts and back, forward and backward, with balanced routing.
 
-    Parameters
-    ----------
-    degree : int
-        Ranks that share the experts of a layer.
-    moe_layers : int
-        Layers with experts, of the rank.
-    top_k : int
-        Experts per token.
-    microbatches, micro_batch, sequence, hidden : int
-        As in `tensor_parallel_bytes`.
+    `degree`: ranks that share the experts of a layer. `moe_layers`: layers with experts, of the rank. `top_k`: experts
+    per token. `microbatches`, `micro_batch`, `sequence`, `hidden`: as in `tensor_parallel_bytes`.
     """
     degree = whole(degree, "degree")
     tokens = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence)
@@ -114,16 +106,8 @@ def context_parallel_bytes(
 ) -> float:
     """Keys and values that ring attention passes around, forward and backward.
 
-    Parameters
-    ----------
-    degree : int
-        Ranks that share a sequence.
-    layers : int
-        Layers of the rank.
-    microbatches, micro_batch, sequence : int
-        As in `tensor_parallel_bytes`.
-    kv_hidden : int
-        Size of a token's keys; its values are as large.
+    `degree`: ranks that share a sequence. `layers`: layers of the rank. `microbatches`, `micro_batch`, `sequence`: as
+    in `tensor_parallel_bytes`. `kv_hidden`: size of a token's keys; its values are as large.
     """
     degree = whole(degree, "degree")
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, kv_hidden=kv_hidden)
