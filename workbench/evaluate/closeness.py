@@ -125,10 +125,7 @@ class Closeness:
         return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
-        """Matrix of shape (m, HyperNodes used), 1 where the node is in the HyperNode.
-
-        HyperNodes of this tier or a closer one.
-        """
+        """Matrix of shape (m, HyperNodes used): 1 where the node is in the HyperNode, of this tier or a closer one."""
         used = distinct(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)

@@ -148,10 +148,7 @@ def _json(text: bytes, source: str) -> BandwidthMatrix:
 
 
 def _device(content: bytes, source: str) -> MatrixReading:
-    """Read the bandwidth matrix of the Koordinator Devices in a text.
-
-    Objects of other kinds are ignored if there is one.
-    """
+    """Read the bandwidth matrix of the Koordinator Devices in a text; objects of other kinds are ignored beside one."""
     found, others = [], []
     for data, where in read_text(content, source):
         if type(data) is not dict or data.get("kind") != "Device":

@@ -274,10 +274,7 @@ def _measure(tree: _Tree, cell: float) -> _Box:
 
 
 def _put(box: _Box, x: float, y: float, cell: float) -> Block:
-    """The box and everything in it with coordinates in the whole picture.
-
-    (x, y) is its corner, `cell` a square's side.
-    """
+    """The box and everything in it in coordinates of the picture: (x, y) is its corner, `cell` a square's side."""
     return Block(
         domain=box.domain,
         n_nodes=box.n_nodes,

@@ -192,10 +192,7 @@ def draw_bars(
 
 
 def _hatching(key: str) -> str:
-    """SVG markup of the hatching for pending pods.
-
-    `key` makes its element id unique, because several charts share a page.
-    """
+    """SVG markup of the hatching for pending pods; `key` makes its element id unique on the page."""
     return (
         f"<defs><pattern id='{key}' width='6' height='6' patternUnits='userSpaceOnUse' "
         "patternTransform='rotate(45)'><rect width='2' height='6' fill='currentColor' fill-opacity='.55'/>"

@@ -72,10 +72,7 @@ def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
 
 
 def _side_by_side(classes: npt.NDArray[np.int32]) -> list[int]:
-    """An order of the GPUs around a circle in which GPUs with fast links are neighbours.
-
-    It begins at GPU 0 and follows the fastest link each time; ties by index. `classes` are the link classes.
-    """
+    """Order of the GPUs around a circle: from GPU 0 the fastest link each time, by link classes; ties by index."""
     n = len(classes)
     order, left = [0], set(range(1, n))
     while left:

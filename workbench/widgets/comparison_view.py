@@ -138,9 +138,7 @@ def differences_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:
-    """Metrics of the sessions, one dict per metric with heading, meaning, and a value per policy (None if
-    it raised).
-    """
+    """Metrics of the sessions: heading, meaning, and a value per policy (None if it raised)."""
     groups_shown = ("", *groups(comparison, View.COMPARER))
     columns = [column for group in groups_shown for column in run_columns(comparison, View.COMPARER, group)]
     by_policy = run_cells(comparison, columns)

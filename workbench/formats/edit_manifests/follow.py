@@ -84,10 +84,7 @@ def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str =
 
 
 def _usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
-    """Quota that the first `count` pods of a job use, in the order of their names' indices.
-
-    Pods that have finished are not counted.
-    """
+    """Quota that the first `count` unfinished pods of a job use, in the order of their names' indices."""
 
     def order(key: str) -> tuple[bool, int, bytes]:
         index = pod_index(key)

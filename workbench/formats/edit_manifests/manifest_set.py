@@ -48,10 +48,7 @@ _OF_JOBS = frozenset({"Pod", "PodGroup", "Job", "HyperJob", "Deployment", "Prior
 
 
 class _Jobs:
-    """The jobs of manifests as the loader reads them, each part when it is first asked for.
-
-    `cluster` holds the objects if they were read before; None: they are read of the manifests.
-    """
+    """The jobs of manifests, each part read when first asked for; `cluster`: their objects, if read before."""
 
     def __init__(self, manifests: Iterable[Manifest], cluster: ClusterObjects | None) -> None:
         self._manifests = manifests

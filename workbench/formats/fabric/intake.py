@@ -208,10 +208,7 @@ def _of_another(text: str, source: str, wanted: FabricFormat) -> InputError | No
 
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:
-    """Raise InputError if there are cluster objects beside a snapshot file, which is a whole cluster; jobs are allowed.
-
-    `files` is the number of network topology files.
-    """
+    """Raise InputError for cluster objects or other files beside a snapshot file; jobs are allowed."""
     rooms = {
         "nodes": ("node", ""),
         "hypernodes": ("hypernode", ""),
@@ -243,9 +240,7 @@ def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
 
 
 def _joined(known: Node, more: Node, given: bool) -> Node:
-    """Combine two descriptions of one node: with `given` the labels and resources of `known` win, else
-    those of `more`.
-    """
+    """Combine two descriptions of a node: with `given`, labels and resources of `known` win, else those of `more`."""
     if not more.metadata.labels and not more.allocatable:
         return known
     first, second = (more.metadata.labels, known.metadata.labels)

@@ -226,9 +226,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
 
 
 def _connected(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
-    """Groups of switches connected by shared nodes or HyperNodes below them, each with the set of
-    everything below it.
-    """
+    """Groups of switches connected by what they share below them, each with the set of everything below it."""
     owner: dict[str, str] = {}
     leader = {switch: switch for switch in below}
 
@@ -254,9 +252,7 @@ def _connected(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]
 
 
 def _free(name: str, taken: set[str], ending: str = "-group") -> str:
-    """The name with `ending` appended as often as needed to differ from all names in `taken`, to which the result is
-    added.
-    """
+    """The name, with `ending` appended until it differs from all in `taken`, to which it is added."""
     while name in taken:
         name += ending
     taken.add(name)
