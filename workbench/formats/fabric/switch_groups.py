@@ -22,7 +22,7 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
-__all__ = ["SWITCHES", "group_switches", "group_tree", "switch_ranks", "weak_joins"]
+__all__ = ["SWITCHES", "apart_notices", "group_switches", "group_tree", "switch_ranks", "weak_joins"]
 
 #: Annotation of a HyperNode that stands for several switches: their names, in byte order, with commas.
 SWITCHES = "workbench/switches"
@@ -188,6 +188,18 @@ def group_tree(
         {place[name]: tier for name, tier in tier_names.items() if name in place},
     )
     return tuple(_annotated(h, groups.get(h.name, [h.name])) for h in made)
+
+
+def apart_notices(nodes: Collection[str] = (), switches: Collection[str] = ()) -> list[Notice]:
+    """Notices about nodes that are on no switch, and about switches from which no cables lead to a node."""
+    found = []
+    if nodes:
+        text = f"{counted(len(nodes), 'node is', 'nodes are')} on no switch: {some(sorted(nodes, key=str.encode))}"
+        found.append(Notice("nodes-without-switch", text, numbers={"count": len(nodes)}))
+    if switches:
+        text = f"switches without a way to any node: {some(sorted(switches, key=str.encode))}"
+        found.append(Notice("switches-without-nodes", text, numbers={"count": len(switches)}))
+    return found
 
 
 def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
