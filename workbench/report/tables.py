@@ -14,8 +14,7 @@ from rich.text import Text
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
-from workbench.evaluate.pod_frame import visible_text
-from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
+from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices, visible_text
 from workbench.evaluate.switch_sharing import SwitchChange
 from workbench.model.counted import counted, name_list, quoted
 from workbench.model.explanation import Explanation
