@@ -264,13 +264,8 @@ def checked_csr(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Offsets and entries of a table in CSR form; an `InputError` if they do not fit together.
 
-    Parameters
-    ----------
-    start : ndarray of shape (rows + 1,), int64
-    entries : ndarray of shape (start[rows],), int32 or int64
-        Numbers from `lowest` to below `size`, of the given dtype.
-    rows, size, lowest : int
-    dtype : dtype
+    `start` (ndarray of shape (rows + 1,), int64): where each row begins among the entries. `entries` (ndarray of shape
+    (start[rows],), int32 or int64, as `dtype` says): numbers from `lowest` to below `size`.
     """
     itemsize = 4 if dtype is np.int32 else 8
     sound = is_sound(entries, itemsize, (-1,), lowest, size - 1) and is_sound(start, 8, (rows + 1,), 0, len(entries))

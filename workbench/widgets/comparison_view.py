@@ -182,12 +182,7 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Drawing
 
 
 def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupancy:
-    """The jobs on each node after the first decisions of a policy; parameters as for `picture_after`.
-
-    Parameters
-    ----------
-    policy, steps : int
-    """
+    """The jobs on each node after the first decisions of a policy; `policy` and `steps` as for `picture_after`."""
     placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
     return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs], comparison.gangs)
 

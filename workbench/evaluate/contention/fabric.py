@@ -118,14 +118,7 @@ class RoutedFabric(Value):
         routes: Routes = "hashed",
         seed: int = 0,
     ) -> RoutedFabric:
-        """The fabric of a cluster.
-
-        Parameters
-        ----------
-        card_gb_s : float
-        rails : int
-        routes : {"hashed", "static", "spread"}
-        """
+        """The fabric of a cluster; `card_gb_s`, `tiers`, `rails`, `routes` and `seed` are those of `RoutedFabric`."""
         gpus = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
         return cls(snapshot.topology, tuple(gpus.tolist()), card_gb_s, dict(tiers), rails, routes, seed)
 

@@ -27,15 +27,9 @@ def data_parallel_bytes(
 ) -> float:
     """Gradients of data-parallel training: an all-reduce, or under FSDP two all-gathers and a reduce-scatter.
 
-    Parameters
-    ----------
-    parameters_per_rank : float
-    degree : int
-        Replicas.
-    bytes_per_element : float
-        4 where gradients are reduced in fp32.
-    sharded : bool
-        FSDP or ZeRO-3, with parameters kept over the micro batches. ZeRO-1 sends what plain data parallelism sends.
+    `parameters_per_rank`: parameters of the model that one rank holds. `degree`: replicas. `bytes_per_element`: 4 where
+    gradients are reduced in fp32. `sharded`: FSDP or ZeRO-3, with parameters kept over the micro batches. ZeRO-1 sends
+    what plain data parallelism sends.
     """
     times, degree = 3 if sharded else 2, whole(degree, "degree")
     elements = not_negative(parameters_per_rank, "parameters_per_rank")
