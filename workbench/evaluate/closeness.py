@@ -32,6 +32,9 @@ class Closeness:
     distinct node indices; the methods refer to nodes by their position in this array.
     """
 
+    # Where HyperNodes nest, `_groups` labels the nodes of each tier, and pairs are compared or counted by label. Where
+    # they overlap, `_membership` and `_pairs_sharing` look at pairs through a matrix of nodes and HyperNodes.
+
     def __init__(self, topology: Topology, nodes: Ints) -> None:
         self.topology = topology
         self.nodes = nodes

@@ -61,6 +61,9 @@ class JobFacts:
         Position in `nodes` of each pod's node.
     """
 
+    # Facts are computed when a metric first asks for them, and kept. `closeness` holds the tiers that nodes share, from
+    # which follow pairs, ring steps and HyperNodes; `_gpu_words` and `_gpu_sets` hold the job's GPUs on each node.
+
     def __init__(
         self,
         placement: Placement,

@@ -155,6 +155,9 @@ class Reviewer:
     refused objects alone. False: review everything.
     """
 
+    # `take` learns of each object what others depend on, such as queues and tier names (`_learn`), and asks admission
+    # about it (`_judge`, `_verdict`). Jobs and other kinds that depend on objects later in the input wait for `review`.
+
     def __init__(
         self, release: Release = Release.V1_15, *, own_plugins: bool = True, written_only: bool = False
     ) -> None:

@@ -79,6 +79,10 @@ class RoutedFabric(Value):
         Seed of the hash.
     """
 
+    # Cables are numbered: first the network cards, node by node, then the cables above the HyperNodes, tier by tier
+    # (`_crossed`). A link is a cable and a direction. `paths` says which links flows cross: `_wished` hashes each flow,
+    # and `_chosen` picks one of the cables that are not broken.
+
     topology: Topology
     gpus: tuple[int, ...]
     card_gb_s: float

@@ -247,6 +247,10 @@ class JobQuestion:
         Whether no further classes of edits are tried once one edit helps that costs nobody anything.
     """
 
+    # `answer` looks for sets of edits (`_sets`) with a `FixSearch`, in the whole session or with the job by itself.
+    # Sets found with the job by itself are run in the whole session before they count (`_held`). `_fix` adds the
+    # effects on other jobs to a set, `_order` sorts the fixes, and `_report` puts all into words.
+
     def __init__(
         self,
         policy: Policy,

@@ -80,6 +80,10 @@ class ManifestSet:
     edit needs them.
     """
 
+    # A position is the index of a manifest, original or added. `find`, `need` and `each` answer positions; `read`,
+    # `change` and `remove` take them. `change` copies a manifest before its first change, so `fork` and `changes` know
+    # the original.
+
     def __init__(self, manifests: Iterable[Mapping[str, Any]], cluster: ClusterObjects | None = None) -> None:
         self._original: list[Manifest] = [one for manifest in manifests for one in unpacked(manifest)]
         self._jobs = _Jobs(self._original, cluster)

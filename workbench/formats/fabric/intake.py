@@ -71,6 +71,9 @@ class FabricIntake:
     decides. `found`, `sources`, `formats`: contents of the files, and the names of the files and of their formats.
     """
 
+    # The reader of manifests offers each file to `claim`, which takes those that are network topologies. After the last
+    # file `join` adds what was found to the cluster's objects, and derives HyperNodes where none were read (`_derive`).
+
     wanted: FabricFormat | None = None
     found: list[FabricRecords] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
