@@ -69,18 +69,9 @@ def checked(
 ) -> NDArray[Any]:
     """Return a one-dimensional array after checking its dtype, length and range.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    value : ndarray of shape (n,), any dtype
-        A sound array is recognised by one compiled call.
-    dtype : type
-        ``np.int32`` or ``np.int64``.
-    length : int or None
-        Length wanted; None: any length.
-    low, high : int
-        Smallest and largest number allowed.
+    `name`: name of the argument, for the error message. `value` (ndarray of shape (n,), any dtype): a sound array is
+    recognised by one compiled call. `dtype`: ``np.int32`` or ``np.int64``. `length`: length wanted; None: any length.
+    `low`, `high`: smallest and largest number allowed.
     """
     if is_sound(value, 4 if dtype is np.int32 else 8, (-1 if length is None else length,), low, high):
         return value

@@ -222,15 +222,9 @@ def checked_positions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """The arguments of `workbench.kernels.two_level.TwoLevel.enter_nodes`, checked.
 
-    Parameters
-    ----------
-    start : ndarray of shape (s + 1,), int64
-    shapes : ndarray of shape (entries,), int32
-    first : ndarray of shape (entries + 1,), int64
-    positions : ndarray of shape (pods,), int64
-    node : ndarray of shape (n_pods,), int32
-    n_subs, n_shapes : int
-        Numbers of sub-jobs and of pod shapes.
+    `start`: ndarray of shape (s + 1,), int64. `shapes`: ndarray of shape (entries,), int32. `first`: ndarray of shape
+    (entries + 1,), int64. `positions`: ndarray of shape (pods,), int64. `node`: ndarray of shape (n_pods,), int32.
+    `n_subs`, `n_shapes`: numbers of sub-jobs and of pod shapes.
     """
     start, shapes = checked_csr("", start, shapes, n_subs, n_shapes)
     first, positions = checked_csr("position", first, positions, len(shapes), len(node), dtype=np.int64)

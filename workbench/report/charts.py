@@ -148,18 +148,8 @@ def draw_bars(
 ) -> str:
     """Draw a chart of stacked bars with a common scale as one ``<svg>`` element; the numbers are in tool tips.
 
-    Parameters
-    ----------
-    title : str
-        Heading.
-    names : sequence of str
-        Names of the parts, in order.
-    bars : sequence of Bar
-        The bars, from top to bottom.
-    unit : str
-        Unit of the amounts.
-    colours : sequence of str, optional
-        Colour of each part; by default the colours of jobs, in their order.
+    `title`: heading. `names`: names of the parts, in order. `bars`: the bars, from top to bottom. `unit`: unit of the
+    amounts. `colours`: colour of each part; by default the colours of jobs, in their order.
     """
     colours = colours or [look.colour for look in job_colours(len(names))]
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]
