@@ -9,8 +9,8 @@ from tests.size import sizes
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
     "lines of code": 87_000,
-    "lines of docstrings": 28_900,
-    "files of at most 60 lines": 86,
+    "lines of docstrings": 26_500,
+    "files of at most 60 lines": 78,
     "files above 400 lines": 12,
     "files above 600 lines": 0,
     "lines of the longest function": 80,
