@@ -9,7 +9,7 @@ from tests.size import sizes
 #: Lowered when the house is tidied; raised only by the twin of a further scheduler, or by what is as large.
 CEILINGS = {
     "lines of code": 87_000,
-    "lines of docstrings": 26_000,
+    "lines of docstrings": 25_500,
     "files of at most 60 lines": 79,
     "files above 400 lines": 12,
     "files above 600 lines": 0,

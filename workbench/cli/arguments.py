@@ -58,16 +58,8 @@ def key_values(
 ) -> dict[str, Any]:
     """Parse several texts KEY=VALUE into a dict.
 
-    Parameters
-    ----------
-    option : str
-        Name of the option in errors.
-    form : str
-        Expected form, for errors.
-    reserved : sequence of str
-        Keys that are refused.
-    once : bool
-        Refuse a key that is repeated; by default its last value wins.
+    `option`: name of the option in errors. `form`: expected form, for errors. `reserved`: keys that are refused.
+    `once`: refuse a key that is repeated; by default its last value wins.
     """
     pairs: dict[str, Any] = {}
     for text in given:

@@ -14,10 +14,6 @@ from workbench.cli.output import DATA, check_out, emit, emit_data, print_tables
 __all__ = ["diff"]
 
 
-def _format(name: str) -> str:
-    return name if name == "auto" else known_format(name)
-
-
 def diff(
     paths: Annotated[
         list[str], typer.Argument(metavar="OLD NEW", help="Files or folders, before and after; - is stdin.")
@@ -29,7 +25,7 @@ def diff(
         list[str],
         typer.Option(
             "--from",
-            parser=_format,
+            parser=lambda name: name if name == "auto" else known_format(name),
             metavar="FORMAT",
             help="Format of both; given twice, of the old and of the new one; auto: by content.",
         ),

@@ -128,16 +128,8 @@ def access_of(
 
     The package `workbench.live` is imported only here.
 
-    Parameters
-    ----------
-    name : str
-        Source, which names the environment variables of its credentials.
-    config, file : Path, optional
-        Files of the configuration and of the credentials.
-    insecure : bool
-        Do not verify the certificate of the server.
-    timeout : float
-        Seconds.
+    `name`: source, which names the environment variables of its credentials. `config`, `file`: files of the
+    configuration and of the credentials. `insecure`: do not verify the certificate of the server. `timeout`: seconds.
     """
     from workbench.live.credentials import credentials_from_environment, load_credentials
     from workbench.live.http import Access

@@ -230,10 +230,7 @@ def _show(found: BestGpus | PodGpus, sizes: Sequence[int], output: ShowOutput, o
 
 
 def _sizes(k: int | None, pods: str | None, of_one_set: Sequence[str]) -> list[int]:
-    """Number of GPUs of each pod; the option ``-k`` means one pod.
-
-    `of_one_set` names the options given that go with ``-k`` only, for the error if they are combined with ``--pods``.
-    """
+    """Number of GPUs of each pod; ``-k`` means one pod. `of_one_set`: options given that go with ``-k`` only."""
     if k is not None and pods is None:
         return [k]
     if pods is None or k is not None:

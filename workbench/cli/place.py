@@ -209,7 +209,7 @@ def _tables(found: _Found, more: PlaceExtras, wide: bool) -> list[Any]:
 
 def _write(found: _Found, more: PlaceExtras, output: PlaceOutput, out: Path | None) -> None:
     if output is PlaceOutput.csv:
-        from workbench.evaluate.pod_frame import pod_frame
+        from workbench.evaluate.frames import pod_frame
         from workbench.report.csv_text import csv_text
 
         emit(csv_text(pod_frame(found.shown)), out)

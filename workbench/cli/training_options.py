@@ -78,14 +78,9 @@ def communication_plan(
     tier_gb_s: Sequence[str],
     calibration: Path | None,
 ) -> CommunicationPlan | None:
-    """What a comparison prices; None if no machine is named.
+    """What a comparison prices, of the jobs that there are; None if no `machine` is named.
 
-    Parameters
-    ----------
-    gangs : sequence of Gang
-        The jobs that there are.
-    shapes, model, tier_gb_s : sequence of str
-    calibration : Path, optional
+    `shapes`, `model`, `tier_gb_s`, `calibration`: values of the options of these names.
     """
     from workbench.evaluate.cost.parallel_shape import ParallelShape
     from workbench.evaluate.cost.plan import CommunicationPlan

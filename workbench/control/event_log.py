@@ -14,16 +14,8 @@ __all__ = ["EventLog", "LogLine"]
 class LogLine(NamedTuple):
     """One line of the log.
 
-    Attributes
-    ----------
-    at : float
-        Seconds since the start of the cluster.
-    key : Ref
-        The object that the line is about.
-    reason : str
-        What happened, in one word, such as ``Scheduled``.
-    warning : bool
-        Whether the line tells of a problem that the user should look at.
+    `at`: seconds since the start of the cluster. `key`: the object that the line is about. `reason`: what happened, in
+    one word, such as ``Scheduled``. `warning`: whether the line tells of a problem that the user should look at.
     """
 
     at: float

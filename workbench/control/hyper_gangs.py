@@ -38,6 +38,10 @@ class HyperGangs:
     for these the scheduler also reads the HyperJobs, and the labels and phases of their Jobs.
     """
 
+    # `observe` keeps the HyperJobs, and the Jobs that are theirs, up to date with the store. A session then asks for
+    # the gangs of whole HyperJobs (`with_hyper_jobs`), for HyperNodes that a Job holds alone (`exclusive`), and for the
+    # PodGroups of a HyperJob that was placed (`groups_of`).
+
     def __init__(self) -> None:
         self._hyper_jobs: dict[str, HyperJob] = {}
         self._children: dict[str, _Child] = {}

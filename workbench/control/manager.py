@@ -48,6 +48,10 @@ class Manager(Working):
     keys of one time are queued by reconciler and key, whenever they were asked for.
     """
 
+    # `listen` hands changes of the store to the reconcilers, whose keys wait in the queue of their stage (`_add`).
+    # `step` takes a key of the first stage that has one; a time that the reconciler answers goes to the timers, and
+    # `_wake` puts the key back into its queue when it is due. `settle` steps until no key waits.
+
     def __init__(
         self,
         store: Store,

@@ -40,6 +40,9 @@ class MemoryStore(ObjectTable):
     everything is stored as submitted.
     """
 
+    # `create`, and `update` and `patch` by `_replace`, ask admission; `patch_status` and `bind` do not. All end in
+    # `_write`, which gives the object a new version. `adopt` stores objects of another cluster as they are.
+
     def __init__(self, clock: Clock, admit: Admit = _as_submitted) -> None:
         super().__init__()
         self._clock = clock

@@ -34,16 +34,9 @@ def job_phase(job: Object) -> str:
 class StoreChange(NamedTuple):
     """One change of an object, as a watch reports it.
 
-    Attributes
-    ----------
-    version : int
-        Version of the store after the change.
-    before : mapping, optional
-        The object before the change; None: it was created.
-    after : mapping, optional
-        The object after the change; None: it is gone.
-    existing : bool
-        True: nothing changed; the watch reports an object that existed when the watch began.
+    `version`: version of the store after the change. `before`: the object before the change; None: it was created.
+    `after`: the object after the change; None: it is gone. `existing`: True: nothing changed; the watch reports an
+    object that existed when the watch began.
     """
 
     version: int

@@ -32,6 +32,9 @@ class Closeness:
     distinct node indices; the methods refer to nodes by their position in this array.
     """
 
+    # Where HyperNodes nest, `_groups` labels the nodes of each tier, and pairs are compared or counted by label. Where
+    # they overlap, `_membership` and `_pairs_sharing` look at pairs through a matrix of nodes and HyperNodes.
+
     def __init__(self, topology: Topology, nodes: Ints) -> None:
         self.topology = topology
         self.nodes = nodes
@@ -125,10 +128,7 @@ class Closeness:
         return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
-        """Matrix of shape (m, HyperNodes used), 1 where the node is in the HyperNode.
-
-        HyperNodes of this tier or a closer one.
-        """
+        """Matrix of shape (m, HyperNodes used): 1 where the node is in the HyperNode, of this tier or a closer one."""
         used = distinct(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)

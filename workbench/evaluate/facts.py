@@ -61,6 +61,9 @@ class JobFacts:
         Position in `nodes` of each pod's node.
     """
 
+    # Facts are computed when a metric first asks for them, and kept. `closeness` holds the tiers that nodes share, from
+    # which follow pairs, ring steps and HyperNodes; `_gpu_words` and `_gpu_sets` hold the job's GPUs on each node.
+
     def __init__(
         self,
         placement: Placement,
@@ -150,9 +153,7 @@ class JobFacts:
 
     @cached_property
     def _gpu_sets(self) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.float64]]:
-        """The job's GPU numbers on each of `nodes`, and the bottleneck bandwidth of each set in GB/s (NaN
-        if unknown).
-        """
+        """The job's GPU numbers on each of `nodes`, and the bottleneck of each set in GB/s (NaN if unknown)."""
         words, snapshot = self._gpu_words, self.snapshot
         if words is None or not len(words):
             return ((),) * len(self.nodes), np.full(len(self.nodes), np.nan)
@@ -257,10 +258,7 @@ def gpus_free_after(snapshot: ClusterSnapshot, placements: Sequence[Placement]) 
 
 
 def _distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[Longs, Longs]:
-    """Group equal rows of a table that is given as columns of one length.
-
-    Returns the position of one row of each group, and the group number of every row; both int64.
-    """
+    """Group equal rows of a table given by columns; returns one row of each group, and the group of each row, int64."""
     kinds = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         if (column == column[0]).all():

@@ -1,13 +1,13 @@
-"""`frame_of`: the tidy table of a value of the model, behind the method ``to_dataframe``."""
+"""Tidy tables: `frame_of` of a value of the model, behind ``to_dataframe``; `pod_frame` of a session's pods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.evaluate.pod_frame import pod_frame
+from workbench.evaluate.records import VISIBLE_DEVICES, decision_record, visible_text
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
@@ -19,7 +19,10 @@ from workbench.policies.registry import PolicyList
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["frame_of"]
+__all__ = ["frame_of", "pod_frame"]
+
+#: Columns of `pod_frame`.
+_COLUMNS = ("job", "outcome", "hypernode", "tier", "pod", "node", "gpus", "rank", *VISIBLE_DEVICES, "reason")
 
 
 def frame_of(value: Any) -> pandas.DataFrame:
@@ -146,3 +149,39 @@ _FRAMES: Mapping[type, Callable[[Any], pandas.DataFrame]] = {
     Scenario: _jobs,
     Topology: _hypernodes,
 }
+
+
+def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
+    """A table of a session, as ``place -o csv`` writes it: a row per pod of each placed job, and one per pending job.
+
+    Returns: columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
+    environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by semicolons), and
+    reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
+    """
+    import pandas
+
+    rows = [row for decision in decisions for row in _rows_of_pods(decision)]
+    frame = pandas.DataFrame([[row.get(name) for name in _COLUMNS] for row in rows], columns=list(_COLUMNS))
+    return frame.astype({"tier": "Int64", "rank": "Int64"})
+
+
+def _rows_of_pods(decision: Decision) -> list[dict[str, Any]]:
+    record = decision_record(decision)
+    job = {"job": decision.gang.key, **{name: record[name] for name in ("outcome", "hypernode", "tier")}}
+    rows = [
+        {
+            **job,
+            "pod": pod["name"],
+            "node": pod["node"],
+            "gpus": " ".join(map(str, pod["gpus"])),
+            "rank": pod["rank"],
+            **{name: visible_text(pod["environment"], name) for name in VISIBLE_DEVICES},
+        }
+        for pod in record["pods"]
+    ]
+    rows += [{**job, "pod": pod["name"], "reason": _messages(pod["reasons"])} for pod in record["unplaced"]]
+    return rows or [{**job, "reason": _messages(record["reasons"])}]
+
+
+def _messages(reasons: Sequence[dict[str, Any]]) -> str:
+    return "; ".join(reason["message"] for reason in reasons)

@@ -24,16 +24,9 @@ __all__ = ["PolicyChoice", "gpu_choices", "set_bottleneck_gb_s", "slowest_of"]
 class PolicyChoice:
     """The GPUs that one GPU policy chooses for one pod on a machine.
 
-    Attributes
-    ----------
-    policy : str
-        Name of the GPU policy.
-    gpus : tuple of int
-        Chosen GPUs, ascending; empty if the policy refuses.
-    bottleneck_gb_s : float
-        Bottleneck of the chosen GPUs; infinity for one GPU, 0 if the policy refuses.
-    notices : tuple of Notice
-        Reasons of a refusal, or warnings of the policy.
+    `policy`: name of the GPU policy. `gpus` (tuple of int): chosen GPUs, ascending; empty if the policy refuses.
+    `bottleneck_gb_s`: bottleneck of the chosen GPUs; infinity for one GPU, 0 if the policy refuses. `notices` (tuple of
+    Notice): reasons of a refusal, or warnings of the policy.
     """
 
     policy: str

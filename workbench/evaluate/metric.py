@@ -130,6 +130,10 @@ class Metric(Value):
         Function from `FillFacts` to the value for the runs in which one policy filled a cluster.
     """
 
+    # `of_job`, `of_run`, `of_simulation` and `of_fill` measure: they call the declared function on facts and check what
+    # it answers (`_checked`). `of_run` combines the values of jobs by `total` where no function for a run is declared.
+    # `table_heading`, `shown_unit` and `best` are for outputs.
+
     key: str
     heading: str
     meaning: str = ""

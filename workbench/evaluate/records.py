@@ -16,7 +16,7 @@ from workbench.model.placement import Decision, PlacedPod, Placement
 if TYPE_CHECKING:
     from workbench.evaluate.whatif.fix import FixReport
 
-__all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices"]
+__all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devices", "visible_text"]
 
 #: Environment variables that tell a container its GPUs (docs/decisions.md, decision 8).
 VISIBLE_DEVICES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -139,3 +139,11 @@ def visible_devices(pod: PlacedPod) -> list[dict[str, str]]:
 def _identity(of: Gang | PodRef) -> dict[str, str]:
     """``uid`` and ``resource_version`` of a gang or pod, without those that are empty."""
     return {key: value for key in ("uid", "resource_version") if (value := getattr(of, key))}
+
+
+def visible_text(environment: Sequence[dict[str, str]], name: str) -> str:
+    """Values of an environment variable in a pod's containers, joined by ``; ``.
+
+    `environment` has the variables of each container; containers without the variable are left out.
+    """
+    return "; ".join(one[name] for one in environment if name in one)

@@ -62,10 +62,7 @@ def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
 
 
 def _of_config_map(data: Any, key: str, what: str, source: str, place: str) -> str | None:
-    """The text under `key` of a ConfigMap manifest; None if the document `data` is no ConfigMap.
-
-    `what` names the configuration, `source` and `place` the file and document, for errors.
-    """
+    """The text under `key` of a ConfigMap manifest; None if `data` is no ConfigMap. Other arguments are for errors."""
     if type(data) is not dict or data.get("kind") is None:
         return None
     if data["kind"] == "List":

@@ -237,10 +237,7 @@ def _by_file(report: LintReport) -> dict[str, set[str]]:
 def _changed(
     file: str, edits: Mapping[str, tuple[FieldEdit, ...]], names: Collection[str]
 ) -> tuple[str, str, str, bytes]:
-    """File name, old text, new text and new content of a file with the edits applied; the file is not written.
-
-    `edits` holds the edits of each HyperNode by name; `names` are those of the HyperNodes in this file.
-    """
+    """File name, old text, new text and new content of a file with the edits applied; nothing is written."""
     content = read_bytes(file)
     text, codec, mark = decoded(content)
     keys = {name: f"HyperNode {name}" for name in names}
@@ -261,10 +258,7 @@ def _changed(
 
 
 def _patched(data: Any, edits: Mapping[str, tuple[FieldEdit, ...]], inherited: str) -> Any:
-    """A parsed document with the edits applied to the HyperNodes in it.
-
-    `inherited` is the kind of items of a typed list such as HyperNodeList.
-    """
+    """A parsed document with the edits applied to its HyperNodes; `inherited`: kind of the items of a typed list."""
     if type(data) is not dict:
         return data
     kind = data.get("kind", inherited)

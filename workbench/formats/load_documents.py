@@ -160,10 +160,7 @@ def _with_hypernodes(manifests: Sequence[Manifest], cluster: ClusterObjects, joi
 def _with_nodes(
     manifests: Sequence[Manifest], cluster: ClusterObjects, snapshot: ClusterSnapshot, assumed: bool
 ) -> list[Manifest]:
-    """The manifests with every node of the scenario, and with labels and resources that other files give to nodes.
-
-    `assumed` says that nodes without resources were given some.
-    """
+    """The manifests with every node of the scenario, and with labels and resources that other files give to nodes."""
     in_snapshot = {node.name: node for node in nodes_in(snapshot)}
     result, seen = [], set()
     for manifest in manifests:

@@ -172,9 +172,7 @@ def line_of(text: str, error: InputError) -> int:
 
 
 def _at(error: InputError, part: str, line: int) -> TextError:
-    """Turn an error in the document `part`, which begins at line `line` of the text, into a `TextError`
-    with its line.
-    """
+    """Turn an error in the document `part`, which begins at line `line` of the text, into a `TextError`."""
     return _text_error(error, line + line_in_document(part, error.where or "metadata.name") - 1)
 
 
@@ -225,10 +223,7 @@ def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
 
 
 def _set(mapping: CommentedMap, field: str, value: Any) -> None:
-    """Set one field of a parsed YAML mapping, or remove it if `value` is None.
-
-    An existing field keeps quotes and comments.
-    """
+    """Set a field of a parsed YAML mapping, or remove it if `value` is None; quotes and comments are kept."""
     if value is None:
         mapping.pop(field, None)
     elif mapping.get(field) != value:
@@ -263,9 +258,7 @@ def _quoted(value: Any) -> Any:
 
 
 def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
-    """The HyperNode without fields that a drawing cannot change (the controller's node count) and with
-    sorted members.
-    """
+    """The HyperNode without what a drawing cannot change (the node count), its members sorted."""
     if hypernode is None:
         return None
     metadata = Metadata(hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations)

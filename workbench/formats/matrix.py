@@ -70,14 +70,9 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 
 def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> MatrixReading:
-    """Read a GPU bandwidth matrix like `load_matrix`, and return also the file's format, kind, unread lines and
-    notices.
+    """Read a GPU bandwidth matrix as `load_matrix` does, with the file's format, kind, unread lines and notices.
 
-    Parameters
-    ----------
-    link_speeds : str or Path, optional
-    block : str, optional
-        All as for `load_matrix`.
+    `path`, `link_speeds`, `block`: as for `load_matrix`.
     """
     return read_matrix_content(read_bytes(path, MAX_BYTES), str(path), link_speeds, block)
 
@@ -92,13 +87,7 @@ def read_matrix_content(
 ) -> MatrixReading:
     """Read a GPU bandwidth matrix from the content of a file, like `read_matrix`.
 
-    Parameters
-    ----------
-    source : str
-        Name of the file in errors.
-    link_speeds : str or Path, optional
-    block : str, optional
-        Both as for `load_matrix`.
+    `source`: name of the file in errors. `link_speeds`, `block`: as for `load_matrix`.
     """
     if len(content) > MAX_BYTES:
         raise InputError("the file is too large for a matrix", source=source, expected=f"at most {MAX_BYTES} bytes")
@@ -148,10 +137,7 @@ def _json(text: bytes, source: str) -> BandwidthMatrix:
 
 
 def _device(content: bytes, source: str) -> MatrixReading:
-    """Read the bandwidth matrix of the Koordinator Devices in a text.
-
-    Objects of other kinds are ignored if there is one.
-    """
+    """Read the bandwidth matrix of the Koordinator Devices in a text; objects of other kinds are ignored beside one."""
     found, others = [], []
     for data, where in read_text(content, source):
         if type(data) is not dict or data.get("kind") != "Device":

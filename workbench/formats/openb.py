@@ -207,10 +207,7 @@ def read_openb_order(path: str | Path, trace: PodTrace) -> tuple[Longs, Ints]:
 
 
 def _in_order(content: bytes, path: Path, columns: tuple[str, ...], name: str) -> list[tuple[int, Row]]:
-    """Rows with their numbers from 0, sorted by name.
-
-    Raises InputError for an empty name, one given twice, and a table without rows.
-    """
+    """Rows with their numbers from 0, sorted by name; InputError: no rows, or a name that is empty or given twice."""
     found: dict[str, tuple[int, Row]] = {}
     for number, row in enumerate(read_table(content, str(path), columns)):
         key = row.text(name)

@@ -74,16 +74,9 @@ def read_files(
 ) -> tuple[Manifests, ClusterObjects, Joined]:
     """Read files and standard input, for `workbench.formats.load.load` and its variants.
 
-    Parameters
-    ----------
-    paths, stdin, format
-        As in `workbench.formats.load.load`, with its errors.
-    keep : callable, optional
-        Receives each document after its object was added.
-    derive : bool
-        Whether HyperNodes may be derived from node labels.
-    mend : bool
-        Whether to mend what `workbench.formats.mend` knows.
+    `paths`, `stdin`, `format`: as in `workbench.formats.load.load`, with its errors. `keep`: receives each document
+    after its object was added. `derive`: whether HyperNodes may be derived from node labels. `mend`: whether to mend
+    what `workbench.formats.mend` knows.
 
     Returns
     -------

@@ -41,14 +41,7 @@ _LATEST = 10**10
 
 
 def whole(least: int, most: int, what: str = "a whole number") -> Shape:
-    """The shape of a whole number of a range.
-
-    Parameters
-    ----------
-    least, most : int
-    what : str
-        What it is called in errors.
-    """
+    """The shape of a whole number from `least` to `most`, which errors call `what`."""
 
     def check(value: Any, where: str) -> None:
         if type(value) is not int or not least <= value <= most:

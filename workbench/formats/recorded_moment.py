@@ -62,11 +62,7 @@ class Record:
     def refer(self, name: str | None, known: Collection[str], what: str, path: str) -> None:
         """Have it told if the record lacks what a field names; a real cluster may lack it, too.
 
-        Parameters
-        ----------
-        known : collection of str
-        what : str
-            What the name should be, such as ``node``.
+        `known`: names that the record has. `what`: what the name should be, such as ``node``. `path`: the field.
         """
         if name and name not in known:
             self.note(f"no {what} of the record has this name", path, name)
@@ -83,11 +79,7 @@ class Record:
     def demand(self, name: str, known: Collection[str], what: str, path: str) -> None:
         """Raise InputError if the scheduler's answer names what it cannot have had.
 
-        Parameters
-        ----------
-        known : collection of str
-        what, path : str
-            As of `refer`.
+        `known`, `what`, `path`: as of `refer`.
         """
         if name not in known:
             expected = f"the name of a {what} of this record"

@@ -42,16 +42,9 @@ _LINE = re.compile(r"line ([0-9]+)")
 class Reviewed:
     """One object of the input, and whether admission accepts it.
 
-    Attributes
-    ----------
-    kind, namespace, name : str
-        Identity of the object; `namespace` is empty for cluster-scoped kinds.
-    source, where : str
-        File and document in which the object stands.
-    verdict : Verdict
-        Admission's answer, with the defaults that it would add.
-    submitted : mapping of str to Any
-        The object's manifest as written.
+    `kind`, `namespace`, `name`: identity of the object; `namespace` is empty for cluster-scoped kinds. `source`,
+    `where`: file and document in which the object stands. `verdict`: admission's answer, with the defaults that it
+    would add. `submitted`: the object's manifest as written.
     """
 
     kind: str
@@ -161,6 +154,9 @@ class Reviewer:
     that a cluster has stored already, pods with a node, and the fields of kinds whose admission is not modelled; keep
     refused objects alone. False: review everything.
     """
+
+    # `take` learns of each object what others depend on, such as queues and tier names (`_learn`), and asks admission
+    # about it (`_judge`, `_verdict`). Jobs and other kinds that depend on objects later in the input wait for `review`.
 
     def __init__(
         self, release: Release = Release.V1_15, *, own_plugins: bool = True, written_only: bool = False

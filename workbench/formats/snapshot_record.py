@@ -151,10 +151,6 @@ def _plain(value: Queue | RunningPod) -> dict[str, Any]:
     return found
 
 
-def _finite(number: float) -> float | str:
-    return number if math.isfinite(number) else str(number)
-
-
 def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
     """Ascending node indices as runs [first, one past the last]."""
     if not len(indices):
@@ -180,7 +176,7 @@ def _matrix_record(matrix: BandwidthMatrix) -> dict[str, Any]:
     record: dict[str, Any] = {
         "source": matrix.source,
         "labels": list(matrix.labels),
-        "gb_s": [[_finite(x) for x in row] for row in matrix.gb_s.tolist()],
+        "gb_s": [[(x if math.isfinite(x) else str(x)) for x in row] for row in matrix.gb_s.tolist()],
     }
     if matrix.link_types:
         record["link_types"] = [list(row) for row in matrix.link_types]

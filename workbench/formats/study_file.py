@@ -62,16 +62,8 @@ class NetworkEntry:
 class TopologyEntry:
     """A cluster of a study.
 
-    Attributes
-    ----------
-    where : str
-        Place in the file.
-    paths : tuple of Path
-        Files and folders as `workbench.load` reads them.
-    gpus_per_node : int, optional
-        As of `workbench.load`.
-    network : NetworkEntry, optional
-        None: a job works as fast anywhere.
+    `where`: place in the file. `paths` (tuple of Path): files and folders as `workbench.load` reads them.
+    `gpus_per_node`: as of `workbench.load`. `network`: None: a job works as fast anywhere.
     """
 
     where: str
@@ -85,16 +77,8 @@ class TopologyEntry:
 class WorkloadEntry:
     """Jobs of a study.
 
-    Attributes
-    ----------
-    trace : Path
-        A log of jobs.
-    load_percent : int, optional
-        None: arrivals as the log has them.
-    arrivals : str
-        How arrivals are drawn at a load.
-    step : (float, float), optional
-        Seconds of compute and GB that a rank sends in a training step, for jobs without one in the log.
+    `trace`: a log of jobs. `load_percent`: None: arrivals as the log has them. `arrivals`: how arrivals are drawn at a
+    load. `step`: seconds of compute and GB that a rank sends in a training step, for jobs without one in the log.
     """
 
     where: str
@@ -122,16 +106,8 @@ class PolicyEntry:
 class StudyFile:
     """What a study's file says.
 
-    Attributes
-    ----------
-    disciplines : tuple of str
-        Empty: none was named.
-    faults : mapping of str to float, optional
-        Rates that differ from the usual ones; None: no faults.
-    restarts, retry : str
-        Empty: none was named.
-    baseline : str
-        Empty: none was named.
+    `disciplines` (tuple of str): empty: none was named. `faults`: rates that differ from the usual ones; None: no
+    faults. `restarts`, `retry`: empty: none was named. `baseline`: empty: none was named.
     """
 
     name: str

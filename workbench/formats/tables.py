@@ -107,19 +107,10 @@ def unpacked(content: bytes, source: str, most: int = _MOST_UNPACKED) -> bytes:
 def read_table(content: bytes, source: str, columns: Sequence[str], *, delimiter: str = ",") -> Iterator[Row]:
     """Yield the rows of a table whose first line names the columns.
 
-    Raises CapacityError: more than 1.5 million lines; InputError: not UTF-8, not CSV, a column of `columns` that is
-    missing, a row with too few or too many fields.
-
-    Parameters
-    ----------
-    content : bytes
-        UTF-8 text.
-    source : str
-        Name of the file, for errors.
-    columns : sequence of str
-        Columns that the table must have; it may have others.
-    delimiter : str
-        What separates the fields. Quotes have a meaning beside commas only.
+    `content`: UTF-8 text. `source`: name of the file, for errors. `columns`: columns that the table must have; it may
+    have others. `delimiter`: what separates the fields. Quotes have a meaning beside commas only. Raises CapacityError:
+    more than 1.5 million lines; InputError: not UTF-8, not CSV, a column of `columns` that is missing, a row with too
+    few or too many fields.
     """
     # Before anything is read, because the rows before the last one would fill the memory.
     if content.count(b"\n") > _MOST_ROWS + 1:

@@ -122,10 +122,7 @@ class _Anchors:
 
 
 def _document(parser: Any, scalars: dict[str, Any], source: str, anchors: _Anchors | None) -> tuple[Any, int]:
-    """Build one document from the parser's events up to its end; returns its value and the line of its first node.
-
-    `anchors` is None where the text has no anchor.
-    """
+    """Build a document from the parser's events; returns it and its first line. `anchors`: None if there are none."""
     get_event = parser.get_event
     resolve = _resolve
     # `container` is the collection being filled, `key` the pending key of a mapping; `stack` holds the outer ones.

@@ -20,18 +20,9 @@ __all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_rang
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
     """Return ``value`` if it has the dtype and dimensions asked for, as a C-contiguous array.
 
-    Raises InputError: if ``value`` is not an ndarray or has another dtype or number of dimensions.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    value : object
-        Returned as it is if C-contiguous, else copied.
-    dtype : type
-        A numpy scalar type, such as ``np.int64``.
-    ndim : int
-        Number of dimensions.
+    `name`: name of the argument, for the error message. `value`: returned as it is if C-contiguous, else copied.
+    `dtype`: a numpy scalar type, such as ``np.int64``. `ndim`: number of dimensions. Raises InputError: if ``value`` is
+    not an ndarray or has another dtype or number of dimensions.
     """
     if type(value) is np.ndarray and value.dtype.type is dtype and value.ndim == ndim and value.dtype.isnative:
         # The usual case first: constructing a dtype to compare with takes longer than all other checks.
@@ -78,18 +69,9 @@ def checked(
 ) -> NDArray[Any]:
     """Return a one-dimensional array after checking its dtype, length and range.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    value : ndarray of shape (n,), any dtype
-        A sound array is recognised by one compiled call.
-    dtype : type
-        ``np.int32`` or ``np.int64``.
-    length : int or None
-        Length wanted; None: any length.
-    low, high : int
-        Smallest and largest number allowed.
+    `name`: name of the argument, for the error message. `value` (ndarray of shape (n,), any dtype): a sound array is
+    recognised by one compiled call. `dtype`: ``np.int32`` or ``np.int64``. `length`: length wanted; None: any length.
+    `low`, `high`: smallest and largest number allowed.
     """
     if is_sound(value, 4 if dtype is np.int32 else 8, (-1 if length is None else length,), low, high):
         return value

@@ -51,6 +51,9 @@ class DomainTree:
         node is in two.
     """
 
+    # The constructor checks the arrays, then derives the order of domains by tier (`tier_domains`, `tier_start`,
+    # `place_in_tier`) and the largest domain of each tier; `compiled` is the same tree for the compiled searches.
+
     def __init__(
         self,
         forest: Forest,

@@ -253,18 +253,9 @@ class GpuSharing:
     def shape(self, cpu: int, milli: int, count: int, accepts: NDArray[np.uint8] | None = None) -> int:
         """Return the number of a pod shape, for `fill`; the same number for the same shape.
 
-        Raises InputError: a number out of range.
-
-        Parameters
-        ----------
-        cpu : int
-            Thousandths of CPUs.
-        milli : int
-            Thousandths of each GPU: 1000 for whole ones, and whenever `count` is more than 1; not read without GPUs.
-        count : int
-            Number of GPUs, 0 for none.
-        accepts : ndarray of shape (n,), uint8, optional
-            1 for each node that accepts the shape; None: all do.
+        `cpu`: thousandths of CPUs. `milli`: thousandths of each GPU: 1000 for whole ones, and whenever `count` is more
+        than 1; not read without GPUs. `count`: number of GPUs, 0 for none. `accepts` (ndarray of shape (n,), uint8): 1
+        for each node that accepts the shape; None: all do. Raises InputError: a number out of range.
         """
         if not 0 <= count <= MAX_GPUS or (count and not 0 < milli <= _WHOLE) or (count > 1 and milli != _WHOLE):
             got = f"{count} GPUs, {milli} thousandths of each"

@@ -68,7 +68,7 @@ def add_pods(
 def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
     """GPU masks of pods if each pod takes all free GPUs of its node and has the node to itself; else None.
 
-    `nodes` (ndarray of shape (p,), int32): Node of each pod. `n_gpus`: GPUs that each pod takes. `gpu_free` (ndarray of
+    `nodes` (ndarray of shape (p,), int32): node of each pod. `n_gpus`: GPUs that each pod takes. `gpu_free` (ndarray of
     shape (n, w), uint64): masks of the free GPUs of each node, as uint64 words. Returns: ndarray of shape (p, w),
     uint64, or None: None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
     Raises InputError: wrong dtype or shape.
@@ -84,18 +84,10 @@ def lowest_gpus(
 ) -> tuple[NDArray[np.uint64], int]:
     """Choose for each pod, in the order given, the free GPUs with the lowest numbers on its node.
 
-    Raises InputError: wrong dtype or shape, a number out of range.
-
-    Parameters
-    ----------
-    node : ndarray of shape (p,), int32
-        Node of each pod, -1 for none.
-    role : ndarray of shape (p,), int32
-        Role of each pod.
-    n_gpus : ndarray of shape (roles,), int64
-        GPUs of a pod of each role.
-    gpu_free : ndarray of shape (n, w), uint64
-        Masks of the free GPUs of each node, as uint64 words; not changed.
+    `node` (ndarray of shape (p,), int32): node of each pod, -1 for none. `role` (ndarray of shape (p,), int32): role of
+    each pod. `n_gpus` (ndarray of shape (roles,), int64): GPUs of a pod of each role. `gpu_free` (ndarray of shape (n,
+    w), uint64): masks of the free GPUs of each node, as uint64 words; not changed. Raises InputError: wrong dtype or
+    shape, a number out of range.
 
     Returns
     -------

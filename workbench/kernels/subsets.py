@@ -89,18 +89,9 @@ def enumerate_masks(
 
     Returns: ndarray of shape (m, words), uint64: m = 0 when ``start`` is behind the last subset.
 
-    Parameters
-    ----------
-    mask : int
-        The devices: bit i set means device i.
-    k : int
-        Devices per subset.
-    start : int
-        Rank of the first subset to list, >= 0, below 2^62.
-    limit : int
-        Largest number of rows, 0 to 1,000,000; call again with a later ``start`` for more.
-    n_words : int, optional
-        Words per row; None: as many as the mask needs.
+    `mask`: the devices: bit i set means device i. `k`: devices per subset. `start`: rank of the first subset to list,
+    >= 0, below 2^62. `limit`: largest number of rows, 0 to 1,000,000; call again with a later ``start`` for more.
+    `n_words`: words per row; None: as many as the mask needs.
     """
     words = words_of_mask(mask, n_words)
     check_number("k", k, 0, MAX_DEVICES)

@@ -108,16 +108,9 @@ def place_closest(
     Returns: ndarray of shape (0,), (1,) or (2,), int64: the switches, and the number of pods under each; empty if the
     allowed switches do not hold the pods. Raises InputError: wrong dtype or shape, a negative number of free nodes.
 
-    Parameters
-    ----------
-    allowed : ndarray of shape (s,), bool
-        Switches that may be taken; each of them must have a free node.
-    free : ndarray of shape (s,), int64
-        Free nodes under each switch.
-    n_pods : int
-        At least 1.
-    max_shared : int
-        How many switches may be taken; more than two never are.
+    `allowed` (ndarray of shape (s,), bool): switches that may be taken; each of them must have a free node. `free`
+    (ndarray of shape (s,), int64): free nodes under each switch. `n_pods`: at least 1. `max_shared`: how many switches
+    may be taken; more than two never are.
     """
     free = as_array("free", free, np.int64, 1)
     allowed = as_array("allowed", allowed, np.bool_, 1)

@@ -222,15 +222,9 @@ def checked_positions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """The arguments of `workbench.kernels.two_level.TwoLevel.enter_nodes`, checked.
 
-    Parameters
-    ----------
-    start : ndarray of shape (s + 1,), int64
-    shapes : ndarray of shape (entries,), int32
-    first : ndarray of shape (entries + 1,), int64
-    positions : ndarray of shape (pods,), int64
-    node : ndarray of shape (n_pods,), int32
-    n_subs, n_shapes : int
-        Numbers of sub-jobs and of pod shapes.
+    `start`: ndarray of shape (s + 1,), int64. `shapes`: ndarray of shape (entries,), int32. `first`: ndarray of shape
+    (entries + 1,), int64. `positions`: ndarray of shape (pods,), int64. `node`: ndarray of shape (n_pods,), int32.
+    `n_subs`, `n_shapes`: numbers of sub-jobs and of pod shapes.
     """
     start, shapes = checked_csr("", start, shapes, n_subs, n_shapes)
     first, positions = checked_csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
@@ -264,13 +258,8 @@ def checked_csr(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Offsets and entries of a table in CSR form; an `InputError` if they do not fit together.
 
-    Parameters
-    ----------
-    start : ndarray of shape (rows + 1,), int64
-    entries : ndarray of shape (start[rows],), int32 or int64
-        Numbers from `lowest` to below `size`, of the given dtype.
-    rows, size, lowest : int
-    dtype : dtype
+    `start` (ndarray of shape (rows + 1,), int64): where each row begins among the entries. `entries` (ndarray of shape
+    (start[rows],), int32 or int64, as `dtype` says): numbers from `lowest` to below `size`.
     """
     itemsize = 4 if dtype is np.int32 else 8
     sound = is_sound(entries, itemsize, (-1,), lowest, size - 1) and is_sound(start, 8, (rows + 1,), 0, len(entries))

@@ -58,11 +58,7 @@ def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int
 
 
 def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[int] | None:
-    """Choose ``n_first`` devices so that no pair of chosen ones, and no pair of the others, is below ``threshold``.
-
-    ``weights`` (n, n) are the pair weights. Return the lexicographically smallest ascending list; None if there is
-    none.
-    """
+    """The smallest list of ``n_first`` devices such that no pair of them, nor of the others, is below ``threshold``."""
     pieces = _pieces(weights < threshold)
     if pieces is None:
         return None

@@ -86,16 +86,8 @@ class Block:
 class Layout:
     """Positions of all boxes and squares in a picture of a topology.
 
-    Attributes
-    ----------
-    top : Block
-        The box around everything.
-    cell : float
-        Side of a square in pixels.
-    nodes_per_cell : int
-        Largest number of nodes in one square; 1: nothing is folded.
-    n_cells : int
-        Number of squares.
+    `top`: the box around everything. `cell`: side of a square in pixels. `nodes_per_cell`: largest number of nodes in
+    one square; 1: nothing is folded. `n_cells`: number of squares.
     """
 
     top: Block
@@ -282,10 +274,7 @@ def _measure(tree: _Tree, cell: float) -> _Box:
 
 
 def _put(box: _Box, x: float, y: float, cell: float) -> Block:
-    """The box and everything in it with coordinates in the whole picture.
-
-    (x, y) is its corner, `cell` a square's side.
-    """
+    """The box and everything in it in coordinates of the picture: (x, y) is its corner, `cell` a square's side."""
     return Block(
         domain=box.domain,
         n_nodes=box.n_nodes,

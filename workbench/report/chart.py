@@ -86,16 +86,8 @@ def label(x: float, y: float, text: str, anchor: str = "", more: str = "") -> st
 def bar(x: float, y: float, size: tuple[float, float], paint: str, tip: str = "") -> str:
     """A rectangle.
 
-    Parameters
-    ----------
-    x, y : float
-        Upper left corner.
-    size : (float, float)
-        Width and height.
-    paint : str
-        Attributes, such as ``fill='#0072b2'``.
-    tip : str
-        Tool tip; empty: none.
+    `x`, `y`: upper left corner. `size`: width and height. `paint`: attributes, such as ``fill='#0072b2'``. `tip`: tool
+    tip; empty: none.
     """
     place = f"<rect x='{short(x)}' y='{short(y)}' width='{short(size[0])}' height='{short(size[1])}' {paint}"
     return f"{place}><title>{escape(tip)}</title></rect>" if tip else f"{place}/>"

@@ -36,16 +36,8 @@ _MANY_JOBS = 4
 class Bar(NamedTuple):
     """The bar of one policy in a bar chart.
 
-    Attributes
-    ----------
-    label : str
-        Name of the policy, to the left of the bar.
-    amounts : sequence of float
-        Amount of each part of the bar.
-    pending : float
-        Pending amount in the unit of the parts; drawn hatched behind them.
-    said : str
-        Text to the right of the bar.
+    `label`: name of the policy, to the left of the bar. `amounts`: amount of each part of the bar. `pending`: pending
+    amount in the unit of the parts; drawn hatched behind them. `said`: text to the right of the bar.
     """
 
     label: str
@@ -156,18 +148,8 @@ def draw_bars(
 ) -> str:
     """Draw a chart of stacked bars with a common scale as one ``<svg>`` element; the numbers are in tool tips.
 
-    Parameters
-    ----------
-    title : str
-        Heading.
-    names : sequence of str
-        Names of the parts, in order.
-    bars : sequence of Bar
-        The bars, from top to bottom.
-    unit : str
-        Unit of the amounts.
-    colours : sequence of str, optional
-        Colour of each part; by default the colours of jobs, in their order.
+    `title`: heading. `names`: names of the parts, in order. `bars`: the bars, from top to bottom. `unit`: unit of the
+    amounts. `colours`: colour of each part; by default the colours of jobs, in their order.
     """
     colours = colours or [look.colour for look in job_colours(len(names))]
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]
@@ -200,10 +182,7 @@ def draw_bars(
 
 
 def _hatching(key: str) -> str:
-    """SVG markup of the hatching for pending pods.
-
-    `key` makes its element id unique, because several charts share a page.
-    """
+    """SVG markup of the hatching for pending pods; `key` makes its element id unique on the page."""
     return (
         f"<defs><pattern id='{key}' width='6' height='6' patternUnits='userSpaceOnUse' "
         "patternTransform='rotate(45)'><rect width='2' height='6' fill='currentColor' fill-opacity='.55'/>"

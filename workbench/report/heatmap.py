@@ -321,10 +321,7 @@ def _describe(matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, i
 
 
 def _pixels(shades: npt.NDArray[np.float64], chosen: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """Red, green, blue and opacity of each matrix entry: uint8 of shape (n, n, 4).
-
-    Entries outside `chosen` are faded.
-    """
+    """RGBA of each matrix entry, uint8 of shape (n, n, 4); entries outside `chosen` are faded."""
     table = np.array([[int(heat(i / 255)[c : c + 2], 16) for c in (1, 3, 5)] for i in range(256)], dtype=np.uint8)
     none = np.isnan(shades)
     step = np.where(none, 0, np.nan_to_num(shades) * 255).astype(np.uint8)

@@ -256,10 +256,7 @@ def _table(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _run_table(comparison: Comparison, group: str = "") -> dict[str, Any]:
-    """Template values for the table of run metrics with one line per policy.
-
-    Only metrics of `group` are shown (empty: those without a group); a policy that raised an exception has no cells.
-    """
+    """Template values for the table of run metrics of `group` (empty: those without one), a line per policy."""
     columns = run_columns(comparison, View.PAGE, group)
     lines = zip(map(_row_values, comparison.rows), run_cells(comparison, columns), strict=True)
     return {"title": group.capitalize(), "lines": list(lines), **_table(columns)}

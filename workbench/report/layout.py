@@ -93,9 +93,7 @@ def _without_column(table: Table, index: int) -> Table:
 
 
 def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
-    """Column widths that add up to `budget`, taken from the widest column first, but never below a column's `least`
-    width.
-    """
+    """Column widths that add up to `budget`, taken from the widest first, but never below a column's `least`."""
     widths = list(natural)
     for _ in range(sum(natural) - budget):
         widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=lambda i: widths[i])

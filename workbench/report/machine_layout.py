@@ -44,16 +44,9 @@ class Island:
 class MachineLayout:
     """Positions of the GPUs of one machine in a picture.
 
-    Attributes
-    ----------
-    centre : ndarray of shape (n, 2), float64
-        x and y of each GPU, in pixels.
-    size : float
-        Width of a GPU's symbol.
-    islands : tuple of Island
-        Empty for a circle.
-    joined_by : int
-        Link class that joins an island: its GPUs reach each other over links of this class or faster; -1 for a circle.
+    `centre` (ndarray of shape (n, 2), float64): x and y of each GPU, in pixels. `size`: width of a GPU's symbol.
+    `islands` (tuple of Island): empty for a circle. `joined_by`: link class that joins an island: its GPUs reach each
+    other over links of this class or faster; -1 for a circle.
     """
 
     centre: npt.NDArray[np.float64]
@@ -79,10 +72,7 @@ def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
 
 
 def _side_by_side(classes: npt.NDArray[np.int32]) -> list[int]:
-    """An order of the GPUs around a circle in which GPUs with fast links are neighbours.
-
-    It begins at GPU 0 and follows the fastest link each time; ties by index. `classes` are the link classes.
-    """
+    """Order of the GPUs around a circle: from GPU 0 the fastest link each time, by link classes; ties by index."""
     n = len(classes)
     order, left = [0], set(range(1, n))
     while left:

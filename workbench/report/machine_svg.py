@@ -209,10 +209,7 @@ def _gpu(matrix: BandwidthMatrix, layout: MachineLayout, gpu: int, chosen: bool,
 
 
 def _marks(layout: MachineLayout, sets: Sequence[tuple[str, Collection[int]]]) -> list[str]:
-    """SVG squares at each GPU, one for each policy that would choose it.
-
-    They are outside the circle of GPUs, or at the lower edge of a GPU's square.
-    """
+    """SVG squares beside each GPU, or at its square's lower edge, one for each policy that would choose it."""
     middle = layout.width / 2
     parts = []
     for at, (name, gpus) in enumerate(sets):

@@ -93,11 +93,7 @@ def network_page(topology: Topology, who: Occupancy | None = None, height_px: in
 
 
 def _rows(topology: Topology) -> tuple[list[tuple[str, float, int | None]], dict[int, int]]:
-    """Positions for the picture: nodes side by side in depth-first order, each HyperNode above the middle of its
-    contents.
-
-    Returns name, horizontal position and HyperNode index (None for a node) of each item, and each HyperNode's height.
-    """
+    """Name, horizontal position and HyperNode index (None: a node) of each item, and the height of each HyperNode."""
     places: list[tuple[str, float, int | None]] = []
     level: dict[int, int] = {}
     home = _parent_of_node(topology)

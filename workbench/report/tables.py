@@ -14,8 +14,7 @@ from rich.text import Text
 from workbench.evaluate.member_jobs import placed_jobs
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
-from workbench.evaluate.pod_frame import visible_text
-from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
+from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices, visible_text
 from workbench.evaluate.switch_sharing import SwitchChange
 from workbench.model.counted import counted, name_list, quoted
 from workbench.model.explanation import Explanation
@@ -72,17 +71,8 @@ def listed(
 ) -> list[Any]:
     """A terminal table with a row per thing, and a line that counts those that are left out.
 
-    Parameters
-    ----------
-    heads : sequence of str
-    rows : sequence of sequence of object
-        Cells of each row; numbers are rounded for people.
-    right : sequence of int
-        Indices of the columns aligned right (numbers).
-    most : int
-        Rows listed; 0: all.
-    what : str
-        Name of several of the things, such as ``pods``.
+    `heads`, `rows`: headings, and the cells of each row; numbers are rounded for people. `right`: indices of the
+    columns aligned right (numbers). `most`: rows listed; 0: all. `what`: name of several of the things: ``pods``.
     """
     table = new_table(*heads, title=title, right=right)
     for row in rows[:most] if most else rows:

@@ -187,13 +187,7 @@ class DrawingPlan:
 def draw_topology(
     topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
 ) -> str:
-    """Draw a topology as one ``<svg>`` element; the parameters are those of `draw_parts`.
-
-    Parameters
-    ----------
-    who : Occupancy, optional
-    plan : DrawingPlan, optional
-    """
+    """Draw a topology as one ``<svg>`` element; `who`, `title` and `plan` are those of `draw_parts`."""
     return str(draw_parts(topology, who, title, plan))
 
 

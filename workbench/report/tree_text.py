@@ -131,9 +131,7 @@ class _Printer:
         return label
 
     def _add_nodes(self, branch: Tree, domain: int, whole: bool) -> None:
-        """Add the nodes that no child of a HyperNode holds to a branch: a line each if `whole`, else one
-        line for all.
-        """
+        """Add the nodes that no child of a HyperNode holds to a branch: a line each if `whole`, else one for all."""
         t = self.topology
         inner = t.children[domain]
         direct = t.direct_nodes_of(domain)

@@ -32,18 +32,9 @@ class Candidates:
     kind ask for the same, so where one of them does not fit, none does.
 
     `policy`, `active`, `retry`: those of the simulation. `weights`: weights of queues; 1 if missing. `closed` (ndarray
-    of shape (n,), bool): nodes that take no pods from the beginning.
-
-    Attributes
-    ----------
-    policy : Policy
-        The policy of the simulation; `start` asks it.
-    stays_open : bool
-        Whether `session` decides; set by the simulation.
-    refusals : list of RefusalRow
-        Why jobs have waited so far.
-    head : JobRun, optional
-        The first job that did not fit, if it holds up others; set by `hold_up`.
+    of shape (n,), bool): nodes that take no pods from the beginning. `policy`: the policy of the simulation; `start`
+    asks it. `stays_open`: whether `session` decides; set by the simulation. `refusals`: why jobs have waited so far.
+    `head`: the first job that did not fit, if it holds up others; set by `hold_up`.
     """
 
     # Overview:

@@ -30,18 +30,9 @@ def simulated_jobs(
 ) -> list[SimulatedJob]:
     """Jobs of a log, in its order, that ask for GPUs by the resource name that the cluster uses.
 
-    Raises InputError: the parallel shape of a job does not fit its GPUs.
-
-    Parameters
-    ----------
-    snapshot : ClusterSnapshot
-        The cluster; if it has GPUs under several names, the first is taken.
-    restart_s : float
-        Seconds from a placement after a fault until work goes on.
-    step : TrainingStep, optional
-        Step of the jobs without one in the log.
-    restarts : {"job", "pods"}
-        As of `SimulatedJob`.
+    `snapshot`: the cluster; if it has GPUs under several names, the first is taken. `restart_s`: seconds from a
+    placement after a fault until work goes on. `step`: step of the jobs without one in the log. `restarts` ({"job",
+    "pods"}): as of `SimulatedJob`. Raises InputError: the parallel shape of a job does not fit its GPUs.
     """
     columns = snapshot.gpu_columns
     resource = snapshot.resources[columns[0]] if columns else GPU

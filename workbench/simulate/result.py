@@ -97,17 +97,8 @@ class StepRow(NamedTuple):
 class LinkUse(NamedTuple):
     """What one link of the network carried.
 
-    Attributes
-    ----------
-    below : str
-        The node or HyperNode below it.
-    tier : int
-        Tier of that HyperNode; 0: a node.
-    rail, cable : int
-        Rail, and number among the equal cables on it.
-    direction : {"up", "down"}
-    gb_s : float
-        GB/s that it can carry.
+    `below`: the node or HyperNode below it. `tier`: tier of that HyperNode; 0: a node. `rail`, `cable`: rail, and
+    number among the equal cables on it. `direction`: {"up", "down"}. `gb_s`: GB/s that it can carry.
     """
 
     below: str

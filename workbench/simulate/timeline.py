@@ -47,6 +47,10 @@ class Timeline(Working):
     {}
     """
 
+    # Each step (`submit`, `retry`, `end`, `fault`, `recover`) changes the `HeldNodes`, lets the policy try the jobs
+    # that wait or lost pods (`_try`), and ends in `_record`, which adds a moment. `_waiting` has jobs without nodes,
+    # `_lost` the pods that faults took from jobs that keep the others.
+
     def __init__(self, snapshot: ClusterSnapshot | Scenario, policy: Policy | str) -> None:
         snapshot, policy = snapshot_of(snapshot), as_policy(policy)
         self.policy = policy

@@ -159,15 +159,8 @@ def bootstrap_interval(
     Returns: the quantiles (1 - level) / 2 and (1 + level) / 2 of the samples' means, interpolated linearly. NaN for
     fewer than two values.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-    rng : numpy.random.Generator
-        Draws the samples, n values with replacement each.
-    level : float
-        Between 0 and 1.
-    resamples : int
-        Number of samples.
+    `values`: ndarray of shape (n,), float64. `rng`: draws the samples, n values with replacement each. `level`: between
+    0 and 1. `resamples`: number of samples.
 
     Notes
     -----

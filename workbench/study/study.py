@@ -93,16 +93,9 @@ class Study(StudyPlan):
     def plot(self, results: pandas.DataFrame, ax: Any = None, kind: str | None = None, **options: Any) -> Any:
         """Draw results on axes of matplotlib: `workbench.report.plots.plot_runs` lists kinds and options.
 
-        Parameters
-        ----------
-        results : pandas.DataFrame
-            As `run` and `results` return it.
-        ax : matplotlib.axes.Axes, optional
-            None: new axes.
-        kind : {"box", "differences"}, optional
-            A metric by policy, or its difference from the baseline with intervals.
-        **options
-            ``metric``: key of the metric, by default the mean waiting time.
+        `results`: as `run` and `results` return it. `ax`: None: new axes. `kind` ({"box", "differences"}): a metric by
+        policy, or its difference from the baseline with intervals. `options`: ``metric``: key of the metric, by default
+        the mean waiting time.
         """
         return handed_in("plot_runs")(results, lambda: self.compare(results), ax, kind, **options)
 

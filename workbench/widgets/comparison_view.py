@@ -138,9 +138,7 @@ def differences_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:
-    """Metrics of the sessions, one dict per metric with heading, meaning, and a value per policy (None if
-    it raised).
-    """
+    """Metrics of the sessions: heading, meaning, and a value per policy (None if it raised)."""
     groups_shown = ("", *groups(comparison, View.COMPARER))
     columns = [column for group in groups_shown for column in run_columns(comparison, View.COMPARER, group)]
     by_policy = run_cells(comparison, columns)
@@ -184,12 +182,7 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Drawing
 
 
 def occupancy_after(comparison: Comparison, policy: int, steps: int) -> Occupancy:
-    """The jobs on each node after the first decisions of a policy; parameters as for `picture_after`.
-
-    Parameters
-    ----------
-    policy, steps : int
-    """
+    """The jobs on each node after the first decisions of a policy; `policy` and `steps` as for `picture_after`."""
     placed = [d.result for d in comparison.rows[policy].in_turn[:steps] if isinstance(d.result, Placement)]
     return occupancy(placed, comparison.snapshot, [gang.key for gang in comparison.gangs], comparison.gangs)
 

@@ -480,9 +480,7 @@ class TopologyEditor(Panel):
         return [i for i in ids if type(i) is int and i in self.draft] if isinstance(ids, list) else []
 
     def _to_show_as_text(self, ids: Sequence[int]) -> tuple[set[str] | None, str]:
-        """Names of the HyperNodes whose YAML text is shown for the items `ids` (None: all), and why none is shown, or
-        "".
-        """
+        """Names of the HyperNodes whose YAML text is shown for the items (None: all), and why none is shown, or ""."""
         if len(self.draft) <= MOST_TEXT:
             return None, ""
         # A node is a line in the text of the HyperNode that holds it.

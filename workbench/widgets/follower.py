@@ -29,16 +29,9 @@ _LOOK_S = 0.5
 class ClusterMoment(NamedTuple):
     """What a cluster was like at some time.
 
-    Attributes
-    ----------
-    clock : str
-        When, as hours, minutes and seconds of this machine.
-    scenario : Scenario
-        The cluster with what runs, and the gangs that wait.
-    jobs : list of JobRow
-        Jobs with their phases, and why they wait.
-    step : int
-        Its number in a recording; 0 for a cluster that is followed.
+    `clock`: when, as hours, minutes and seconds of this machine. `scenario`: the cluster with what runs, and the gangs
+    that wait. `jobs`: Jobs with their phases, and why they wait. `step`: its number in a recording; 0 for a cluster
+    that is followed.
     """
 
     clock: str

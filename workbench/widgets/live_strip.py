@@ -25,6 +25,9 @@ class LiveStrip(Panel):
     the kernel's thread.
     """
 
+    # The follower tells in its own thread that there is news; the page asks for it (`_moment`), so that everything is
+    # shown in the kernel's thread. While paused, the newest moment waits in `_missed`.
+
     _esm = STATIC / "live.js"
     handlers = {
         "state": "_state",

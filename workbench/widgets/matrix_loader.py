@@ -56,10 +56,7 @@ class _Answered:
 
     @classmethod
     def of(cls, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> _Answered:
-        """Compute the answers to a question about a matrix.
-
-        `reading` holds information on the text it was read from.
-        """
+        """Compute the answers to a question about a matrix; `reading` tells of the text it was read from."""
         return cls(matrix, question, *answer_question(matrix, question), *reading)
 
 

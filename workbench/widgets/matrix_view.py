@@ -258,9 +258,7 @@ def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
 
 
 def _choice(choice: PolicyChoice, best: BestGpus, at: int) -> dict[str, Any]:
-    """The row of a GPU policy as a JSON-ready dict: its choice, its share of the best bottleneck, and its colour
-    number.
-    """
+    """The row of a GPU policy, JSON-ready: its choice, its share of the best bottleneck, the number of its colour."""
     known = bool(choice.gpus) and bool(best.gpus) and np.isfinite(best.bottleneck_gb_s) and best.bottleneck_gb_s > 0
     return {
         **choice.to_dict(),

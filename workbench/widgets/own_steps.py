@@ -34,13 +34,8 @@ class OwnSteps:
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one step, and compare again.
 
-        Parameters
-        ----------
-        label : str
-        case : EditedSession
-            The session of the comparison.
-        beside : Beside
-            Undoes what the step has changed besides.
+        `label`: name of the step. `case`: the session of the comparison. `beside`: undoes what the step has changed
+        besides the cluster.
         """
         before = self._cluster()
         after = replace(case, snapshot=before)

@@ -32,6 +32,9 @@ class ScenarioBar(Panel, Generic[T]):
         content; called in the background.
     """
 
+    # Methods with an underscore answer messages of the page (`handlers`). `load` reads in the background; the page then
+    # asks by the message ``arrived``, and `show_loaded` shows what was read.
+
     _esm = STATIC / "scenario.js"
     handlers = {
         "save": "_save",

@@ -31,16 +31,8 @@ class ClusterSteps(Protocol):
     def make(self, label: str, edits: Sequence[Edit], case: EditedSession, beside: Beside) -> None:
         """Make edits of the cluster as one step, and compare again.
 
-        Parameters
-        ----------
-        label : str
-            Name of the step.
-        edits : sequence of Edit
-            Edits of the cluster; those of jobs are none of them.
-        case : EditedSession
-            The session in which they were tried.
-        beside : Beside
-            Undoes what the step has changed besides the cluster.
+        `label`: name of the step. `edits`: edits of the cluster; those of jobs are none of them. `case`: the session in
+        which they were tried. `beside`: undoes what the step has changed besides the cluster.
         """
 
     def undo(self) -> bool:

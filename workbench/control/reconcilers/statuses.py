@@ -71,6 +71,10 @@ class HyperNodeStatus(Reconciler):
     called Ready: it is True when every member leads to a node or HyperNode that exists.
     """
 
+    # `observe` keeps the labels of nodes and the parsed HyperNodes, and answers which HyperNodes a change concerns:
+    # those that name the object (`_naming`), and all that select by pattern or label. `reconcile` counts with an index
+    # of the node names, which is built anew after a change of a node.
+
     kinds = frozenset({"HyperNode", "Node"})
     #: Whether nodeCount counts all nodes under a HyperNode, as the design document says, or its members, as Volcano.
     counts_all_nodes = False

@@ -270,10 +270,7 @@ def _told(
 
 
 def _nodes_of_placed(placement: Placement | None, observed: Observed) -> npt.NDArray[np.int32] | None:
-    """Nodes that the policy gives to the pods that have one in the cluster, int32 (p,); None if it places fewer pods.
-
-    A gang whose pods have other names in the cluster is taken as a whole.
-    """
+    """Nodes that the policy gives to the pods that have one in the cluster, int32 (p,); None if it places fewer."""
     if placement is None:
         return None
     names = {name for name, node in observed.items() if node is not None}

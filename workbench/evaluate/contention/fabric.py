@@ -79,6 +79,10 @@ class RoutedFabric(Value):
         Seed of the hash.
     """
 
+    # Cables are numbered: first the network cards, node by node, then the cables above the HyperNodes, tier by tier
+    # (`_crossed`). A link is a cable and a direction. `paths` says which links flows cross: `_wished` hashes each flow,
+    # and `_chosen` picks one of the cables that are not broken.
+
     topology: Topology
     gpus: tuple[int, ...]
     card_gb_s: float
@@ -118,14 +122,7 @@ class RoutedFabric(Value):
         routes: Routes = "hashed",
         seed: int = 0,
     ) -> RoutedFabric:
-        """The fabric of a cluster.
-
-        Parameters
-        ----------
-        card_gb_s : float
-        rails : int
-        routes : {"hashed", "static", "spread"}
-        """
+        """The fabric of a cluster; `card_gb_s`, `tiers`, `rails`, `routes` and `seed` are those of `RoutedFabric`."""
         gpus = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
         return cls(snapshot.topology, tuple(gpus.tolist()), card_gb_s, dict(tiers), rails, routes, seed)
 

@@ -79,6 +79,10 @@ class SharedLinks(Working):
     for itself enter as the most that it can use.
     """
 
+    # `join`, `leave` and `change_broken` change which flows are on which links (`_route`), then call `_settle`: it
+    # finds the jobs that the changed links reach (`_reached`), computes their max-min fair rates together, and returns
+    # the step times (`_times`) of those whose rate is new.
+
     def __init__(self, network: Network) -> None:
         self.network = network
         self._whole = network.fabric.link_gb_s()

@@ -65,6 +65,9 @@ class CostModel:
     send at once. Tiers that no priced group crosses need none.
     """
 
+    # `cost` takes the larger of two times: of the calibration (`_calibrated`), which knows no tiers, and of the links
+    # above the HyperNodes of each tier (`_links`). `crossed` says of which tiers a group of ranks needs the speed.
+
     calibration: Calibration
     machine: str
     topology: Topology

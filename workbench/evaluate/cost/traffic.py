@@ -27,15 +27,9 @@ def data_parallel_bytes(
 ) -> float:
     """Gradients of data-parallel training: an all-reduce, or under FSDP two all-gathers and a reduce-scatter.
 
-    Parameters
-    ----------
-    parameters_per_rank : float
-    degree : int
-        Replicas.
-    bytes_per_element : float
-        4 where gradients are reduced in fp32.
-    sharded : bool
-        FSDP or ZeRO-3, with parameters kept over the micro batches. ZeRO-1 sends what plain data parallelism sends.
+    `parameters_per_rank`: parameters of the model that one rank holds. `degree`: replicas. `bytes_per_element`: 4 where
+    gradients are reduced in fp32. `sharded`: FSDP or ZeRO-3, with parameters kept over the micro batches. ZeRO-1 sends
+    what plain data parallelism sends.
     """
     times, degree = 3 if sharded else 2, whole(degree, "degree")
     elements = not_negative(parameters_per_rank, "parameters_per_rank")
@@ -86,16 +80,8 @@ def expert_parallel_bytes(
 ) -> float:
     """Tokens sent to experts and back, forward and backward, with balanced routing.
 
-    Parameters
-    ----------
-    degree : int
-        Ranks that share the experts of a layer.
-    moe_layers : int
-        Layers with experts, of the rank.
-    top_k : int
-        Experts per token.
-    microbatches, micro_batch, sequence, hidden : int
-        As in `tensor_parallel_bytes`.
+    `degree`: ranks that share the experts of a layer. `moe_layers`: layers with experts, of the rank. `top_k`: experts
+    per token. `microbatches`, `micro_batch`, `sequence`, `hidden`: as in `tensor_parallel_bytes`.
     """
     degree = whole(degree, "degree")
     tokens = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence)
@@ -114,16 +100,8 @@ def context_parallel_bytes(
 ) -> float:
     """Keys and values that ring attention passes around, forward and backward.
 
-    Parameters
-    ----------
-    degree : int
-        Ranks that share a sequence.
-    layers : int
-        Layers of the rank.
-    microbatches, micro_batch, sequence : int
-        As in `tensor_parallel_bytes`.
-    kv_hidden : int
-        Size of a token's keys; its values are as large.
+    `degree`: ranks that share a sequence. `layers`: layers of the rank. `microbatches`, `micro_batch`, `sequence`: as
+    in `tensor_parallel_bytes`. `kv_hidden`: size of a token's keys; its values are as large.
     """
     degree = whole(degree, "degree")
     elements = _product(microbatches=microbatches, micro_batch=micro_batch, sequence=sequence, kv_hidden=kv_hidden)

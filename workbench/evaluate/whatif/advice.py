@@ -50,18 +50,8 @@ def advise(
 
     None if the policy fails on a changed cluster, as one from a notebook may.
 
-    Parameters
-    ----------
-    policy : Policy
-        The policy of the session.
-    gangs : sequence of Gang
-        The gangs of the session in its order.
-    snapshot : ClusterSnapshot
-        The cluster when the session began.
-    decisions : sequence of Decision
-        The session's decisions on `gangs`.
-    job : str
-        ``namespace/name`` of the pending job.
+    `policy`: the policy of the session. `gangs`: the gangs of the session in its order. `snapshot`: the cluster when
+    the session began. `decisions`: the session's decisions on `gangs`. `job`: ``namespace/name`` of the pending job.
     """
     try:
         return fix_report(policy, gangs, snapshot, job, decisions=decisions)

@@ -116,10 +116,6 @@ def _tiers(case: EditedSession) -> Iterator[Family]:
         yield Several(edits)
 
 
-def _kueue_levels(case: EditedSession) -> Iterator[Family]:
-    return (Several(edits) for edits in (*level_edits(case), *slice_edits(case)))
-
-
 def _minimums(case: EditedSession) -> Iterator[Family]:
     gang = case.gang
     if not has_minimum(gang):
@@ -176,10 +172,6 @@ def _untolerated(case: EditedSession) -> dict[Taint, list[str]]:
                 found.setdefault(taint, []).extend(snapshot.topology.node_names[i] for i in nodes)
     order = sorted(found, key=lambda taint: (taint.key.encode(), taint.value.encode(), taint.effect))
     return {taint: sorted(found[taint], key=str.encode) for taint in order}
-
-
-def _tolerations(case: EditedSession) -> Iterator[Family]:
-    return (One(Tolerate(case.job, taint)) for taint in _untolerated(case))
 
 
 def _selectors(case: EditedSession) -> Iterator[Family]:
@@ -312,9 +304,9 @@ def _terminations(case: EditedSession) -> Iterator[Family]:
 #: What makes the families of a job, in the order in which they are tried.
 _FAMILIES: tuple[Callable[[EditedSession], Iterable[Family]], ...] = (
     _tiers,
-    _kueue_levels,
+    lambda case: (Several(edits) for edits in (*level_edits(case), *slice_edits(case))),
     _selectors,
-    _tolerations,
+    lambda case: (One(Tolerate(case.job, taint)) for taint in _untolerated(case)),
     _dependencies,
     _queues,
     _priorities,

@@ -75,9 +75,8 @@ class FixReport(Value):
 
     Attributes
     ----------
-    job : str
-        ``namespace/name``.
-    policy : str
+    job, policy : str
+        ``namespace/name`` of the job; name of the policy.
     cause : str
         The state that the first fix, and the first fix at no cost, would change, in words and with numbers.
     fixes : tuple of JobFix
@@ -181,6 +180,7 @@ def fix_report(
     Parameters
     ----------
     policy : Policy or str
+        The policy that decides, or its name.
     gangs : sequence of Gang, or Scenario
         All gangs of the session.
     snapshot : ClusterSnapshot or Scenario
@@ -233,11 +233,12 @@ class JobQuestion:
 
     Parameters
     ----------
-    policy : Policy
     trials : EditTrials
         The whole session; every fix is run in it.
     refusal : Refusal
+        The policy's answer on the job in the session without edits.
     classes : tuple of str
+        As of `fix_report`.
     alone : EditTrials, optional
         The job by itself after the session: sets of edits are looked for there first, because a session of many jobs
         takes long, and those that are found are run in the whole session before they count. None: they are looked for
@@ -245,6 +246,10 @@ class JobQuestion:
     brief : bool
         Whether no further classes of edits are tried once one edit helps that costs nobody anything.
     """
+
+    # `answer` looks for sets of edits (`_sets`) with a `FixSearch`, in the whole session or with the job by itself.
+    # Sets found with the job by itself are run in the whole session before they count (`_held`). `_fix` adds the
+    # effects on other jobs to a set, `_order` sorts the fixes, and `_report` puts all into words.
 
     def __init__(
         self,

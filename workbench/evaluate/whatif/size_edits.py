@@ -81,10 +81,7 @@ class LowerMinimum(JobEdit):
 
 
 def _with_resources_of(before: Gang, after: Gang) -> Gang:
-    """The changed job with minResources as the controller would write them, for the pods that it now needs.
-
-    The part of minResources beyond the pending pods needed before, such as running pods, is kept.
-    """
+    """The changed job with minResources for the pods that it needs; what counted beyond pending pods is kept."""
     resources = before.extra(VolcanoMemory).min_resources
     if resources is None:
         return after

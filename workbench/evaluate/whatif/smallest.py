@@ -37,6 +37,11 @@ class FixSearch:
     as was tried. `proved`: whether every edit, and where no edit helps alone every pair of edits, was tried.
     """
 
+    # Three ways to a set of edits that places the job: one edit (`singles`), the set that needs the dearest edits least
+    # (`preferred`), two edits or a larger set that is given (`pairs`). Each set is then made minimal: `_needed` drops
+    # edits, `weakened` takes of each edit the smallest change that still helps. Every trial is a session of
+    # `EditTrials`.
+
     def __init__(self, trials: EditTrials, families: Sequence[Family], *, exhaustive: bool) -> None:
         self._trials = trials
         self._families = list(families)

@@ -249,9 +249,7 @@ def _may_change(before: Manifest, after: Manifest) -> bool:
 
 
 def _may_change_batch_job(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether Kubernetes accepts another spec of a Job: parallelism at any time, and the completions of an Indexed Job
-    together with it.
-    """
+    """Whether Kubernetes accepts another spec of a Job: parallelism, and with it the completions of an Indexed Job."""
     free = {"parallelism"}
     if old.get("completionMode") == "Indexed" and new.get("completions") == new.get("parallelism"):
         free.add("completions")

@@ -69,16 +69,8 @@ def _less_resources(spec: Manifest, before: Mapping[str, int], after: Mapping[st
 def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str = "", by_role: int = 0) -> None:
     """Lower minMember of a PodGroup without a Job, and minResources by what fewer pods request.
 
-    Parameters
-    ----------
-    job : JobObjects
-        Of the kind PodGroup.
-    by : int
-        Number by which minMember is lowered.
-    role : str
-        Role whose entry of minTaskMember is lowered, too; empty: none.
-    by_role : int
-        Number by which that entry is lowered.
+    `job`: of the kind PodGroup. `by`: number by which minMember is lowered. `role`: role whose entry of minTaskMember
+    is lowered, too; empty: none. `by_role`: number by which that entry is lowered.
     """
     if job.owner is None:
         return
@@ -92,10 +84,7 @@ def change_minimum(manifests: ManifestSet, job: JobObjects, by: int, role: str =
 
 
 def _usage_of_first(manifests: ManifestSet, job: JobObjects, count: int) -> dict[str, int]:
-    """Quota that the first `count` pods of a job use, in the order of their names' indices.
-
-    Pods that have finished are not counted.
-    """
+    """Quota that the first `count` unfinished pods of a job use, in the order of their names' indices."""
 
     def order(key: str) -> tuple[bool, int, bytes]:
         index = pod_index(key)

@@ -263,10 +263,7 @@ def _shrink_job(manifests: ManifestSet, job: JobObjects, task: str, by: int) -> 
 
 
 def _shrink_task(spec: Manifest, name: str, by: int, started: int = 0) -> None:
-    """Lower replicas and minAvailable of the task `name` by `by`, and the minimum of the Job, in the Job's spec.
-
-    `started`: pods of the Job that count already.
-    """
+    """Lower replicas and minAvailable of a task, and the Job's minimum, by `by`; `started`: pods that count already."""
     task = next(task for called, task in tasks_of(spec) if called == name)
     least = lower_minimum(_min_available(spec), by, started)
     task["replicas"] = max((1 if task.get("replicas") is None else task["replicas"]) - by, 0)

@@ -48,10 +48,7 @@ _OF_JOBS = frozenset({"Pod", "PodGroup", "Job", "HyperJob", "Deployment", "Prior
 
 
 class _Jobs:
-    """The jobs of manifests as the loader reads them, each part when it is first asked for.
-
-    `cluster` holds the objects if they were read before; None: they are read of the manifests.
-    """
+    """The jobs of manifests, each part read when first asked for; `cluster`: their objects, if read before."""
 
     def __init__(self, manifests: Iterable[Manifest], cluster: ClusterObjects | None) -> None:
         self._manifests = manifests
@@ -82,6 +79,10 @@ class ManifestSet:
     `manifests`: lists are taken apart. `cluster`: the objects of these manifests; None: those of jobs are read when an
     edit needs them.
     """
+
+    # A position is the index of a manifest, original or added. `find`, `need` and `each` answer positions; `read`,
+    # `change` and `remove` take them. `change` copies a manifest before its first change, so `fork` and `changes` know
+    # the original.
 
     def __init__(self, manifests: Iterable[Mapping[str, Any]], cluster: ClusterObjects | None = None) -> None:
         self._original: list[Manifest] = [one for manifest in manifests for one in unpacked(manifest)]

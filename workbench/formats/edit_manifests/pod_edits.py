@@ -104,12 +104,8 @@ def drop_affinity(manifests: ManifestSet, job: JobObjects, edit: Edit) -> None:
 
 def _change_all(manifests: ManifestSet, job: JobObjects, change: Callable[[Manifest], bool], nothing: str) -> None:
     """Change the pod specs of a job; raises InputError with the message `nothing` if none changes."""
-    if not sum(change(spec) for spec in _pod_specs(manifests, job)):
+    if not sum(change(spec) for spec in (child_map(holder, "spec") for holder in pod_holders(manifests, job))):
         raise InputError(nothing, got=f"{job.kind} {job.key}")
-
-
-def _pod_specs(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:
-    return (child_map(holder, "spec") for holder in pod_holders(manifests, job))
 
 
 def pod_holders(manifests: ManifestSet, job: JobObjects) -> Iterator[Manifest]:

@@ -141,10 +141,7 @@ def _level(types: Mapping[str, Any], kind: str, levels: Mapping[str, _Level]) ->
 
 
 def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str) -> int:
-    """Add a cell and all cells inside it to `cells`; returns the number of pinned cells among them.
-
-    `kind` is the cell's type, `name` the name it gets, `path` its field path in the file.
-    """
+    """Add a cell of type `kind` and all inside it to `cells`; returns the number of pinned ones. `path`: for errors."""
     level = cells.types.get(kind)
     if level is None or level.height is None:
         expected = "a cell type of physicalCluster.cellTypes at node level or above"

@@ -49,10 +49,7 @@ def cluster_names(names: Sequence[str]) -> list[str]:
 def _by_pattern(
     hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str], open_ended: bool
 ) -> tuple[list[HyperNode], int]:
-    """HyperNodes in which regular expressions replace exact node names, and the number of nodes that these cover.
-
-    `groups` are the node names of each HyperNode, `known` all node names; `open_ended` as in `exact_patterns`.
-    """
+    """HyperNodes with regular expressions for the names in `groups`, and the number of nodes that these cover."""
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
     patterns = iter(exact_patterns(known, several, open_ended=open_ended))

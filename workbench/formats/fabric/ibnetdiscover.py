@@ -12,7 +12,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, m
 from workbench.formats.fabric.cable_speeds import CableSpeed, slow_cables, speed_gbit_s
 from workbench.formats.fabric.hosts import Role, host_role, hosts_aside, some
 from workbench.formats.fabric.smallest_cut import Wiring
-from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
+from workbench.formats.fabric.switch_groups import apart_notices, group_switches, switch_ranks, weak_joins
 from workbench.model.counted import counted
 from workbench.model.notice import Notice
 
@@ -231,15 +231,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], roles: Mapping[str, Role],
                 numbers={"count": len(unnamed)},
             )
         )
-    loose = sorted({node_of[a] for a in node_of} - {node_of[a] for a in node_of if fabric.cables[a]}, key=str.encode)
-    if loose:
-        notes.append(
-            Notice(
-                "nodes-without-switch",
-                f"{counted(len(loose), 'node is', 'nodes are')} on no switch: {some(loose)}",
-                numbers={"count": len(loose)},
-            )
-        )
+    notes += apart_notices(set(node_of.values()) - {node_of[a] for a in node_of if fabric.cables[a]})
     return node_of
 
 
@@ -329,15 +321,7 @@ def _leave_aside(
                 numbers={"count": len(storage)},
             )
         )
-    apart = sorted((names[s] for s in names if names[s] not in ranks and names[s] not in storage), key=str.encode)
-    if apart:
-        notes.append(
-            Notice(
-                "switches-without-nodes",
-                f"switches without a way to any node: {some(apart)}",
-                numbers={"count": len(apart)},
-            )
-        )
+    notes += apart_notices(switches=[names[s] for s in names if names[s] not in ranks and names[s] not in storage])
 
 
 def _detect(sample: Sample) -> bool:

@@ -71,6 +71,9 @@ class FabricIntake:
     decides. `found`, `sources`, `formats`: contents of the files, and the names of the files and of their formats.
     """
 
+    # The reader of manifests offers each file to `claim`, which takes those that are network topologies. After the last
+    # file `join` adds what was found to the cluster's objects, and derives HyperNodes where none were read (`_derive`).
+
     wanted: FabricFormat | None = None
     found: list[FabricRecords] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
@@ -208,10 +211,7 @@ def _of_another(text: str, source: str, wanted: FabricFormat) -> InputError | No
 
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:
-    """Raise InputError if there are cluster objects beside a snapshot file, which is a whole cluster; jobs are allowed.
-
-    `files` is the number of network topology files.
-    """
+    """Raise InputError for cluster objects or other files beside a snapshot file; jobs are allowed."""
     rooms = {
         "nodes": ("node", ""),
         "hypernodes": ("hypernode", ""),
@@ -243,9 +243,7 @@ def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
 
 
 def _joined(known: Node, more: Node, given: bool) -> Node:
-    """Combine two descriptions of one node: with `given` the labels and resources of `known` win, else
-    those of `more`.
-    """
+    """Combine two descriptions of a node: with `given`, labels and resources of `known` win, else those of `more`."""
     if not more.metadata.labels and not more.allocatable:
         return known
     first, second = (more.metadata.labels, known.metadata.labels)

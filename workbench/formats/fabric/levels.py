@@ -241,14 +241,6 @@ def _label_key(
     return key, key
 
 
-def _kueue_manifest(levels: Sequence[Level]) -> dict[str, Any]:
-    return _topology_manifest("kueue.x-k8s.io/v1beta1", levels)
-
-
-def _kai_manifest(levels: Sequence[Level]) -> dict[str, Any]:
-    return _topology_manifest("kai.scheduler/v1alpha1", levels)
-
-
 def _topology_manifest(version: str, levels: Sequence[Level]) -> dict[str, Any]:
     rows = [{"nodeLabel": level.keys[0]} for level in levels] + [{"nodeLabel": HOSTNAME_LABEL}]
     return {"apiVersion": version, "kind": "Topology", "metadata": {"name": "default"}, "spec": {"levels": rows}}
@@ -273,13 +265,13 @@ KUEUE = FabricFormat(
     "kueue",
     "Kueue Topology with node labels",
     derive=_derive("kueue", "Kueue Topology", by_path=True),
-    write=_write("kueue", _kueue_manifest),
+    write=_write("kueue", lambda levels: _topology_manifest("kueue.x-k8s.io/v1beta1", levels)),
 )
 KAI = FabricFormat(
     "kai",
     "KAI Topology with node labels",
     derive=_derive("kai", "KAI Topology", by_path=True),
-    write=_write("kai", _kai_manifest),
+    write=_write("kai", lambda levels: _topology_manifest("kai.scheduler/v1alpha1", levels)),
 )
 KOORDINATOR = FabricFormat(
     "koordinator",

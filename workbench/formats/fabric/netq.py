@@ -16,9 +16,8 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import hosts_aside, some
 from workbench.formats.fabric.smallest_cut import Wiring
-from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
+from workbench.formats.fabric.switch_groups import apart_notices, group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
-from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import get_list, get_maps, get_text, wrong
 
@@ -87,26 +86,10 @@ def _graph(graph: Any) -> FabricRecords:
     if aside:
         text = f"storage and management, not nodes: {some(sorted(aside, key=str.encode))}"
         notes.append(Notice("left-aside", text, numbers={"count": len(aside)}))
-    loose = sorted(set(hosts).difference(*attached.values()), key=str.encode)
-    if loose:
-        notes.append(
-            Notice(
-                "nodes-without-switch",
-                f"{counted(len(loose), 'node is', 'nodes are')} on no switch: {some(loose)}",
-                numbers={"count": len(loose)},
-            )
-        )
+    notes += apart_notices(set(hosts).difference(*attached.values()))
     ranks = switch_ranks(attached, links)
     notes += weak_joins(attached)
-    apart = sorted(set(attached) - set(ranks), key=str.encode)
-    if apart:
-        notes.append(
-            Notice(
-                "switches-without-nodes",
-                f"switches without a way to any node: {some(apart)}",
-                numbers={"count": len(apart)},
-            )
-        )
+    notes += apart_notices(switches=set(attached) - set(ranks))
     hypernodes = group_switches(attached, links, ranks, notes)
     return FabricRecords(
         hypernodes, tuple(make_node(name) for name in hosts), notes=tuple(notes), wiring=Wiring(attached, cables)

@@ -94,10 +94,7 @@ def _escaped(text: str) -> str:
 
 
 def _alternatives(words: Sequence[str]) -> str:
-    """A regular expression for exactly these sorted, distinct words.
-
-    Common prefixes and equal endings are written once.
-    """
+    """A regular expression for exactly these sorted words; common beginnings and endings are written once."""
     common = _common(words)
     rest = [word[len(common) :] for word in words]
     head = _escaped(common)

@@ -153,10 +153,7 @@ def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, wh
 
 
 def _check_total(total: int, source: str, where: str) -> None:
-    """Raise InputError if the host lists of a file have too many names together.
-
-    Each list alone may have a million names; `total` is the sum, `source` and `where` name the file and place.
-    """
+    """Raise InputError if the host lists of a file, each of a million names at most, have too many names together."""
     if total > MOST_HOSTS:
         raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
 
@@ -246,9 +243,7 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], 
 
 
 def _leaves_in_tree_order(shape: TopologyShape) -> list[int]:
-    """Indices of the HyperNodes with nodes of their own, in preorder of the tree, so that a group's blocks are
-    consecutive.
-    """
+    """HyperNodes with nodes of their own, by index, in preorder, so that a group's blocks are consecutive."""
     place, _ = shape.topology.preorder
     return sorted((j for j in range(len(shape.names)) if shape.own[j]), key=lambda j: int(place[j]))
 

@@ -97,10 +97,7 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The non-empty lines of a text, each with its line number.
-
-    Continued lines are joined under the first one's number.
-    """
+    """The non-empty lines of a text with their numbers; continued lines count as the first of them."""
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].rstrip()

@@ -22,7 +22,7 @@ from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
-__all__ = ["SWITCHES", "group_switches", "group_tree", "switch_ranks", "weak_joins"]
+__all__ = ["SWITCHES", "apart_notices", "group_switches", "group_tree", "switch_ranks", "weak_joins"]
 
 #: Annotation of a HyperNode that stands for several switches: their names, in byte order, with commas.
 SWITCHES = "workbench/switches"
@@ -190,6 +190,18 @@ def group_tree(
     return tuple(_annotated(h, groups.get(h.name, [h.name])) for h in made)
 
 
+def apart_notices(nodes: Collection[str] = (), switches: Collection[str] = ()) -> list[Notice]:
+    """Notices about nodes that are on no switch, and about switches from which no cables lead to a node."""
+    found = []
+    if nodes:
+        text = f"{counted(len(nodes), 'node is', 'nodes are')} on no switch: {some(sorted(nodes, key=str.encode))}"
+        found.append(Notice("nodes-without-switch", text, numbers={"count": len(nodes)}))
+    if switches:
+        text = f"switches without a way to any node: {some(sorted(switches, key=str.encode))}"
+        found.append(Notice("switches-without-nodes", text, numbers={"count": len(switches)}))
+    return found
+
+
 def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
     """Notices about leaf switches that are joined to one HyperNode by few nodes only, which a single wrong cable can
     cause.
@@ -226,9 +238,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
 
 
 def _connected(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
-    """Groups of switches connected by shared nodes or HyperNodes below them, each with the set of
-    everything below it.
-    """
+    """Groups of switches connected by what they share below them, each with the set of everything below it."""
     owner: dict[str, str] = {}
     leader = {switch: switch for switch in below}
 
@@ -254,9 +264,7 @@ def _connected(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]
 
 
 def _free(name: str, taken: set[str], ending: str = "-group") -> str:
-    """The name with `ending` appended as often as needed to differ from all names in `taken`, to which the result is
-    added.
-    """
+    """The name, with `ending` appended until it differs from all in `taken`, to which it is added."""
     while name in taken:
         name += ending
     taken.add(name)

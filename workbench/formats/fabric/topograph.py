@@ -27,9 +27,7 @@ _SECTIONS = ("switches", "blocks", "capacity_blocks")
 
 @dataclass
 class _Model:
-    """A parsed topograph model: what is below each switch, each node's NVLink domain, and labels of
-    switches and nodes.
-    """
+    """A parsed topograph model: what is below each switch, NVLink domains, and labels of switches and nodes."""
 
     children: dict[str, list[str]] = field(default_factory=dict)
     nodes: dict[str, list[str]] = field(default_factory=dict)
@@ -179,10 +177,7 @@ def _node_labels(model: _Model, node: str) -> dict[str, str]:
 
 
 def _place_domains(model: _Model, notes: list[Notice]) -> None:
-    """Insert NVLink domains into the model between switches and nodes.
-
-    If they do not fit, note the reason in `notes`.
-    """
+    """Insert NVLink domains between switches and nodes; if they do not fit, `notes` gets the reason."""
     leaves = {node: switch for node, switch in model.switch_of.items() if switch}
     homeless = model.nodes.pop("", [])
     if not model.domain_of:

@@ -110,10 +110,6 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
     return FabricRecords(hypernodes, made, notes=tuple(notes), tors=table)
 
 
-def _read(text: str, source: str) -> FabricRecords:
-    return tor_records(parse_tor_node(text, source), {}, source)
-
-
 def _derive(cluster: ClusterObjects) -> FabricRecords | None:
     table = tor_table_of(cluster)
     return None if table is None else tor_records(table, cluster.nodes)
@@ -185,7 +181,7 @@ TOR_NODE = FabricFormat(
     "tor-node",
     "Ascend basic-tor-node-cm (ConfigMap or payload)",
     detect=_detect,
-    read=_read,
+    read=lambda text, source: tor_records(parse_tor_node(text, source), {}, source),
     derive=_derive,
     write=_write,
 )

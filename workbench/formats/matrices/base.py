@@ -263,16 +263,8 @@ def staged_links(
 ) -> SuspiciousLinks:
     """Links that have the staging speed, because GPUs of these pairs do not reach each other directly.
 
-    Parameters
-    ----------
-    code : str
-        One of the codes of `SuspiciousLinks`.
-    reason : str
-        Beginning of the message: ``P2P is disabled``.
-    pairs : sequence of (int, int)
-        The links as (from GPU, to GPU), ascending.
-    n : int
-        Number of GPUs.
+    `code`: one of the codes of `SuspiciousLinks`. `reason`: beginning of the message: ``P2P is disabled``. `pairs`: the
+    links as (from GPU, to GPU), ascending. `n`: number of GPUs.
     """
     fact = f"{reason} {pairs_text(pairs, n)}"
     return SuspiciousLinks(code, tuple(pairs), f"{fact}: taken as {speeds.staging_gb_s:g} GB/s", fact)

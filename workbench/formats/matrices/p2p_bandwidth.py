@@ -109,10 +109,7 @@ def _grid(lines: Lines, title: int) -> Grid:
 
 
 def _pass_over(lines: Lines, title: int) -> None:
-    """Mark the latency table whose title is at line `title` as understood, both its GPU and its CPU half.
-
-    It is not used.
-    """
+    """Mark the latency table whose title is at line `title`, which is not used, as understood: GPU and CPU half."""
     for i in range(title + 1, len(lines)):
         words = lines.text[i].split()
         if words and not _HEADER.match(lines.text[i]) and not words[0].isdigit():

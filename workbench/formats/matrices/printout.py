@@ -133,7 +133,7 @@ def _without_prefix(lines: Sequence[str], removed: list[str]) -> list[str]:
     # The bars of drawn tables are no prefix.
     before = {i: prefix.rstrip(_BARS + " \t") for i, prefix in before.items()}
     shape, times = Counter(map(_shape, before.values())).most_common(1)[0]
-    pattern = re.compile(r"\s*" + _pattern(shape))
+    pattern = re.compile(r"\s*" + re.escape(shape).replace("0", r"\d+").replace(r"\ ", r"\s+"))
     matches = [pattern.match(line) for line in lines]
     if not shape or (times < 2 and sum(match is not None for match in matches) < 3):
         return list(lines)
@@ -182,10 +182,6 @@ def _without_label(lines: Sequence[str], removed: list[str]) -> list[str]:
 
 def _shape(prefix: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\d+", "0", prefix.strip()))
-
-
-def _pattern(shape: str) -> str:
-    return re.escape(shape).replace("0", r"\d+").replace(r"\ ", r"\s+")
 
 
 def _without_boxes(lines: Sequence[str], removed: list[str]) -> list[str]:
