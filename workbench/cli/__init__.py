@@ -7,6 +7,7 @@ in ``workbench … | head -1``, the status does not change (`workbench.cli.outpu
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None, *, called: str = "") -> int:
         # Imports make many objects and no garbage: by Python's own threshold a tenth of a short command is collection,
         # which begins beyond the 70,000 containers that one has made by its end.
         gc.set_threshold(150_000, 20, 20)
+        # The interpreter's last collections walk through all that is not frozen: a twentieth of a short command.
+        atexit.register(gc.freeze)
     if sys.stderr is None:  # as Python has it where the descriptor is not open
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
     if sys.stdout is None:
