@@ -285,7 +285,7 @@ class EmbeddedCluster(Working, Displayed):
     def refusals(self) -> dict[str, Refusal]:
         """What the scheduler said in its last session of each job that it did not place.
 
-        Returns: by the ``namespace/name`` of the Job, or of the PodGroup of pods without one, as in the rows of `jobs`.
+        Keys are the ``namespace/name`` of the Job, or of the PodGroup of pods without one, as in the rows of `jobs`.
         All Jobs of a HyperJob share one refusal. A job that was not admitted to its queue has none.
         """
         names = jobs_of_groups(self.store)

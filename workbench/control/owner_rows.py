@@ -27,10 +27,10 @@ def owner_rows(store: ReadStore, topology: Topology, pods_of: _PodsOf) -> list[J
     """One row for each top owner, each PodGroup of scheduling.k8s.io, and each Workload of Kueue beside these.
 
     `topology`: as for `workbench.control.views.job_rows`. `pods_of`: gives the keys of the pods of an object by its
-    ``namespace/name``. Returns: sorted by namespace, name and kind. The phase is the condition that ended the job, or
-    Suspended, Running or Pending; of a Workload Admitted or Pending. `JobRow.waits_for` is what Kueue says of the job's
-    Workload, else what the PodGroup or a pod says. What an object of the store makes, such as a Job of a JobSet, has no
-    row.
+    ``namespace/name``. The rows are sorted by namespace, name and kind. The phase is the condition that ended the job,
+    or Suspended, Running or Pending; of a Workload Admitted or Pending. `JobRow.waits_for` is what Kueue says of the
+    job's Workload, else what the PodGroup or a pod says. What an object of the store makes, such as a Job of a JobSet,
+    has no row.
     """
     said = dict(_said_by_kueue(store))
     rows, grouped = [], set()

@@ -218,7 +218,7 @@ def compare(
 ) -> Comparison:
     """Place the same gangs on the same snapshot by each policy.
 
-    Returns: a policy that raises while it schedules becomes a row with an error; Ctrl-C and cancelling are not caught.
+    A policy that raises while it schedules becomes a row with an error; Ctrl-C and cancelling are not caught.
 
     Parameters
     ----------

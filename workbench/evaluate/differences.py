@@ -135,8 +135,8 @@ def _moves(before: _Counts, after: _Counts) -> tuple[Move, ...]:
 def moves_in_brief(moves: Sequence[Move]) -> tuple[Move, ...]:
     """Join the moves of a role without a source node, and those without a target: ``12 worker: 6 nodes → pending``.
 
-    Returns: a joined move stands where the first of its parts stood; the text ``6 nodes`` takes the place of the node
-    that differs between the parts.
+    A joined move stands where the first of its parts stood; the text ``6 nodes`` takes the place of the node that
+    differs between the parts.
     """
     together: dict[tuple[str, ...], list[Move]] = {}
     for move in moves:

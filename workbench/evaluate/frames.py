@@ -154,9 +154,9 @@ _FRAMES: Mapping[type, Callable[[Any], pandas.DataFrame]] = {
 def pod_frame(decisions: Sequence[Decision]) -> pandas.DataFrame:
     """A table of a session, as ``place -o csv`` writes it: a row per pod of each placed job, and one per pending job.
 
-    Returns: columns: job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces), rank, the
-    environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by semicolons), and
-    reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
+    Returns: a table with the columns job, outcome, hypernode, tier, pod, node, gpus (GPU numbers, separated by spaces),
+    rank, the environment variables of `VISIBLE_DEVICES` (one value per container that has GPUs, separated by
+    semicolons), and reason (for pods without a node and for pending jobs). Values that a row does not have are missing.
     """
     import pandas
 

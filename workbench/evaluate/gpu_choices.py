@@ -48,8 +48,9 @@ def gpu_choices(
 
     `k`: GPUs of one pod, 1 <= k <= n. `free`: GPUs that may be used; all by default. `symmetric` ({"min", "max",
     "mean"}): direction rule for measuring the bottleneck of a choice; the choices themselves follow the policies' own
-    rules and default parameters. Returns: sorted by name. A policy that fails or refuses has an empty set and a notice
-    with the reason. Raises InputError: k below 1 or above the machine's size, a GPU number out of range.
+    rules and default parameters. Returns: one choice per policy, sorted by name. A policy that fails or refuses has an
+    empty set and a notice with the reason. Raises InputError: k below 1 or above the machine's size, a GPU number out
+    of range.
     """
     n = len(matrix)
     if not 1 <= k <= n:

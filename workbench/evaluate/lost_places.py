@@ -48,10 +48,10 @@ class LostPlace:
 def lost_places(comparison: Comparison, policies: Sequence[Policy]) -> tuple[LostPlace, ...]:
     """Find out to which single jobs the jobs that policies place differently lost their places.
 
-    `policies`: those of the comparison, in its order. Returns: in the order of the jobs. A job is named only if the
-    policy, run without it, puts the other one on exactly the nodes that it has by the other policy; of several such
-    jobs the one that was decided first. At most 24 sessions are run, so that of many different jobs only the first are
-    looked at.
+    `policies`: those of the comparison, in its order. Returns: lost places in the order of the jobs. A job is named
+    only if the policy, run without it, puts the other one on exactly the nodes that it has by the other policy; of
+    several such jobs the one that was decided first. At most 24 sessions are run, so that of many different jobs only
+    the first are looked at.
     """
     found: list[LostPlace] = []
     left = _MOST_SESSIONS

@@ -59,9 +59,9 @@ class RankOrder:
 def rank_order(placement: Placement) -> RankOrder:
     """Number the placed pods of a job node by node along the tree of HyperNodes.
 
-    Returns: the pod of rank 0 keeps its rank, because the other pods know its address. The nodes follow in the order of
-    the topology (depth first if HyperNodes nest), beginning with the node of rank 0; pods of one node keep their order.
-    If the HyperNodes form a tree, no other order of ranks crosses the border of a HyperNode less often: the ring leaves
+    The pod of rank 0 keeps its rank, because the other pods know its address. The nodes follow in the order of the
+    topology (depth first if HyperNodes nest), beginning with the node of rank 0; pods of one node keep their order. If
+    the HyperNodes form a tree, no other order of ranks crosses the border of a HyperNode less often: the ring leaves
     each once and enters it once, if the job has pods inside and outside.
     """
     topology, n = placement.topology, placement.gang.n_pods

@@ -22,7 +22,7 @@ def place(
 ) -> Placement | Refusal:
     """Place one gang by a policy, in a scheduling session of its own.
 
-    Returns: a refusal is false in a condition, a placement is true. Raises UnknownNameError, InputError: no such gang,
+    In a condition a placement counts as true, a refusal as false. Raises UnknownNameError, InputError: no such gang,
     policy or parameter, or a value that it does not take.
 
     Parameters
@@ -98,7 +98,7 @@ def fix(
     """Why a policy leaves a gang pending, and the smallest sets of edits with which it places the gang.
 
     `gang`: a gang by itself, or one of a scenario: then all gangs of the scenario are in the session. `params`: as in
-    `place`. Returns: as `fix_report` makes it, with its errors.
+    `place`. The report is that of `fix_report`, and so are the errors.
 
     Examples
     --------

@@ -51,9 +51,9 @@ def load(
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
-    Returns: objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts
-    unused objects, ``refused`` lists objects that admission refuses. A slip that has one meaning is mended, and a gap
-    says so (docs/manifests.md).
+    Objects in the same order give the same Scenario. ``snapshot.gaps`` lists missing data, ``ignored`` counts unused
+    objects, ``refused`` lists objects that admission refuses. A slip that has one meaning is mended, and a gap says so
+    (docs/manifests.md).
 
     Parameters
     ----------

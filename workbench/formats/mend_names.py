@@ -39,8 +39,8 @@ def names_in(hypernodes: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Names of HyperNodes that differ from what their parents call them in ``-``, ``_``, ``.`` and capitals only.
 
     `hypernodes`: for each HyperNode, by its name, the names of its members that are HyperNodes. Returns: for the name
-    of an object the name that its parents use. An object is left out if a parent uses its own name, if several objects
-    or several such names come into question, or if the name is not valid for an object.
+    of each such object the name that its parents use. An object is left out if a parent uses its own name, if several
+    objects or several such names come into question, or if the name is not valid for an object.
     """
     called = {child for children in hypernodes.values() for child in children}
     missing = called - hypernodes.keys()

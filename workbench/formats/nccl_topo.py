@@ -107,11 +107,11 @@ def is_nccl_topo(text: str) -> bool:
 def read_nccl_topo(text: str, source: str) -> Machine:
     """Read the machine that a topology XML of NCCL or RCCL describes; `source` is the file's name.
 
-    Returns: the bandwidth of a pair is the larger of its NVLinks (links times NCCL's speed of a link for the GPU's
-    architecture; through NVSwitch the smaller of both GPUs' links) or XGMI links and its PCI path. A PCI path is as
-    fast as its slowest link: each link has its width times NCCL's figure for its generation, and between NUMA nodes
-    NCCL's figure for the processor counts. Raises InputError: no XML, declarations of entities or a document type,
-    nested too deeply, too large, no GPU, a GPU twice; line and column where XML knows them.
+    The bandwidth of a pair is the larger of its NVLinks (links times NCCL's speed of a link for the GPU's architecture;
+    through NVSwitch the smaller of both GPUs' links) or XGMI links and its PCI path. A PCI path is as fast as its
+    slowest link: each link has its width times NCCL's figure for its generation, and between NUMA nodes NCCL's figure
+    for the processor counts. Raises InputError: no XML, declarations of entities or a document type, nested too deeply,
+    too large, no GPU, a GPU twice; line and column where XML knows them.
 
     Notes
     -----

@@ -53,11 +53,11 @@ _TIMES = ("creation_time", "deletion_time")
 def read_openb(nodes: str | Path, pods: str | Path, content: bytes | None = None) -> PodTrace:
     """Read a cluster and the pods of one variant of the trace.
 
-    Returns: nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it.
-    A pod with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept
-    models which no node has beside one that there is. Raises InputError: a file that cannot be read, a missing column,
-    a field that is no number or out of range, a share of several GPUs, a name given twice, a pod none of whose GPU
-    models any node has, an end before the beginning; the line is named.
+    Nodes carry their model in the label ``nvidia.com/gpu.product``; a pod's gpu_spec is a node affinity on it. A pod
+    with num_gpu 0 asks for no GPU, whatever its gpu_milli and gpu_spec say. A note counts the pods that accept models
+    which no node has beside one that there is. Raises InputError: a file that cannot be read, a missing column, a field
+    that is no number or out of range, a share of several GPUs, a name given twice, a pod none of whose GPU models any
+    node has, an end before the beginning; the line is named.
 
     Parameters
     ----------

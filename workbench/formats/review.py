@@ -127,9 +127,9 @@ class Review:
     def findings(self, stdin: bytes | str | None = None) -> tuple[Notice, ...]:
         """Every violation for which admission would refuse an object, each with the object and ``file:line``.
 
-        `stdin`: content of the file ``stdin``. Returns: in the order of the input, with the object as subject and the
-        line as a number where it is known. Pods by the thousand may have one violation: the first is named, and the
-        others are counted.
+        `stdin`: content of the file ``stdin``. Returns: notices in the order of the input, with the object as subject
+        and the line as a number where it is known. Pods by the thousand may have one violation: the first is named, and
+        the others are counted.
         """
         found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
         for one, fault, place, line in self.located(stdin):

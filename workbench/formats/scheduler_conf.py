@@ -39,8 +39,7 @@ def load_config(path: str | Path) -> SchedulerConfig:
 
     `path`: the configuration in YAML, or a manifest of a ConfigMap that contains it under the key
     ``volcano-scheduler.conf``. Raises InputError: not YAML, or a field of the wrong type: with file, place, what was
-    found and what was expected. Returns: what Volcano would ignore (unknown fields, unparsable arguments) is in its
-    `notes`.
+    found and what was expected. What Volcano would ignore (unknown fields, unparsable arguments) is in its `notes`.
 
     Examples
     --------

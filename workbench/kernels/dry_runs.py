@@ -295,8 +295,8 @@ class DryRuns:
         No pod is placed.
 
         `domain`: the HyperNode; -1: every node. `shape`: number of the pod shape, as `add_shape` returned it. Returns:
-        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64): scores by node of the cluster; -inf
-        for a node outside the HyperNode or without room for the pod.
+        two ndarrays of shape (n,), float64: scores by node of the cluster; -inf for a node outside the HyperNode or
+        without room for the pod.
         """
         self._must_be_asked()
         check_number("shape", shape, 0, self._c_runs.n_shapes - 1)

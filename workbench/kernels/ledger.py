@@ -70,8 +70,8 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
 
     `nodes` (ndarray of shape (p,), int32): node of each pod. `n_gpus`: GPUs that each pod takes. `gpu_free` (ndarray of
     shape (n, w), uint64): masks of the free GPUs of each node, as uint64 words. Returns: ndarray of shape (p, w),
-    uint64, or None: None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
-    Raises InputError: wrong dtype or shape.
+    uint64, or None: the masks; None if a pod has no node, shares its node with another pod, or does not take all its
+    free GPUs. Raises InputError: wrong dtype or shape.
     """
     nodes = as_array("nodes", nodes, np.int32, 1)
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)

@@ -78,8 +78,8 @@ class Repeated:
     def run(self) -> NDArray[np.int32] | None:
         """Find a node for each of the job's pods on the present nodes, without keeping the pods there.
 
-        Returns: ndarray of shape (n_pods,), int32, or None: Node of each pod, -1 for a pod without a node; None if too
-        few pods fit for the job to start.
+        Returns: ndarray of shape (n_pods,), int32, or None: the node of each pod, -1 for a pod without a node; None if
+        too few pods fit for the job to start.
         """
         node = np.empty(self._n_pods, dtype=np.int32)
         return node if self._c.run(node) else None

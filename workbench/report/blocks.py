@@ -150,8 +150,8 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     With more than `max_cells` nodes, the innermost domains are folded to one square each until there are at most
     ``max_cells / 4`` boxes; if there are still too many nodes, neighbours inside one box share a square.
 
-    `max_cells`: number of nodes above which domains and nodes are folded. Returns: deterministic; siblings in natural
-    order of their names; no square below `MIN_CELL` pixels.
+    `max_cells`: number of nodes above which domains and nodes are folded. Returns: a layout with siblings in natural
+    order of their names and no square below `MIN_CELL` pixels. Same input, same layout.
     """
     tree = _tree_of(topology)
     if topology.n_nodes > max_cells:

@@ -60,9 +60,9 @@ class MachineLayout:
 def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
     """Compute positions for the GPUs of a machine so that fast links are short.
 
-    `classes` (ndarray of shape (n, n), int32): link class of each pair, symmetric, 0 the slowest. Returns: for up to
-    `CIRCLE_UP_TO` GPUs a circle on which GPUs with fast links are neighbours; above, islands in rows, sorted by their
-    lowest GPU. Equal input gives equal positions.
+    `classes` (ndarray of shape (n, n), int32): link class of each pair, symmetric, 0 the slowest. Returns: positions:
+    for up to `CIRCLE_UP_TO` GPUs a circle on which GPUs with fast links are neighbours; above, islands in rows, sorted
+    by their lowest GPU. Equal input gives equal positions.
     """
     n = len(classes)
     if n <= CIRCLE_UP_TO:

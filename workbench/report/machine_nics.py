@@ -41,8 +41,8 @@ class NicBox:
 def nic_boxes(parts: MachineParts | None, layout: MachineLayout) -> list[NicBox]:
     """Boxes for the NICs of a machine; empty if the picture has no room for them, as around islands of GPUs.
 
-    `layout`: the places of the GPUs; boxes may lie up to `NIC_MARGINS` outside of it. Returns: a box is joined to the
-    GPUs to which its NICs have their nearest link, if these GPUs have no nearer NIC.
+    `layout`: the places of the GPUs; boxes may lie up to `NIC_MARGINS` outside of it. A box is joined to the GPUs to
+    which its NICs have their nearest link, if these GPUs have no nearer NIC.
     """
     if parts is None or not parts.nics or layout.islands:
         return []

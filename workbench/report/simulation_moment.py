@@ -48,8 +48,8 @@ def stretches_of(result: SimulationResult, job: int) -> list[Stretch]:
 def jobs_at(result: SimulationResult, snapshot: ClusterSnapshot, time_s: float, job: int | None = None) -> Occupancy:
     """The pods and GPUs of the jobs on each node at one instant.
 
-    Returns: Jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers of
-    GPUs are not known.
+    Returns: the jobs in the order of their starts; a job that was asked about first, also while it has no node. Numbers
+    of GPUs are not known.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ def draw_parts(
 ) -> Drawing:
     """Draw a topology as a `Drawing`, whose parts can be updated separately.
 
-    Returns: groups: the boxes, their labels, their bars, the squares. All text escaped. Same input, same bytes.
+    Returns: groups of boxes, of their labels, of their bars and of squares. All text escaped. Same input, same bytes.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
     `depth`: number of tiers to show from the top; every HyperNode of these tiers then has a line. By default as many
     tiers as fit into `MAX_LINES` lines, and of more than `MAX_SIBLINGS` HyperNodes inside one only the first few.
     `unfold`: HyperNodes to show whole: everything below them, and each node on a line of its own. Returns: objects that
-    rich prints: a tree with siblings in natural order (s2 before s10), then the problems. Raises UnknownNameError: A
+    rich prints: a tree with siblings in natural order (s2 before s10), then the problems. Raises UnknownNameError: a
     HyperNode in `unfold` does not exist; InputError: a depth below 1.
     """
     if depth is not None and depth < 1:

@@ -97,8 +97,8 @@ class DayZeroFill(Value):
     def curve(self) -> pandas.DataFrame:
         """State of the cluster by arrived demand: a row per percent of its GPU thousandths, from 0 on.
 
-        Returns: index ``arrived``, percent. Columns ``allocated`` and ``fragmented``, percent of the cluster's GPU
-        thousandths, and ``fragmented_of_idle``, percent of the idle ones.
+        Returns: a table with the index ``arrived``, percent, and the columns ``allocated`` and ``fragmented``, percent
+        of the cluster's GPU thousandths, and ``fragmented_of_idle``, percent of the idle ones.
 
         Notes
         -----

@@ -98,8 +98,8 @@ def waiting_at(result: Any, time_s: float) -> list[WaitingJob]:
 def waiting_by_reason(result: Any) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
     """How many jobs wait for each reason over time, as step functions that begin at 0.
 
-    Returns: dict of str to (numpy.ndarray, numpy.ndarray): by code, the one for which jobs wait longest together first
-    (ties: by name): times in seconds, and the number of jobs from each time on.
+    Returns: by code of the reason, the one for which jobs wait longest together first (ties: by name): times in
+    seconds, and the number of jobs from each time on.
     """
     rows = _rows_of_kinds(result)
     by_kind: dict[int, list[tuple[float, int]]] = {}

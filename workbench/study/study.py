@@ -62,9 +62,9 @@ class Study(StudyPlan):
     ) -> pandas.DataFrame:
         """Do the runs whose results the folder has not, on Dask, and return the results of all.
 
-        Returns: as `results`. Raises InputError: the folder cannot be written; `workers` together with an address; a
-        policy raised an error, which is told after all other runs are done. Raises ClusterError: no scheduler answers,
-        a worker runs another version, or workers die.
+        Returns: the table of `results`. Raises InputError: the folder cannot be written; `workers` together with an
+        address; a policy raised an error, which is told after all other runs are done. Raises ClusterError: no
+        scheduler answers, a worker runs another version, or workers die.
 
         Parameters
         ----------

@@ -82,7 +82,8 @@ def restart_table(
 ) -> dict[str, Any]:
     """What each policy would do with running jobs if they started again, all of them in one session.
 
-    Returns: JSON-ready: ``policies``, names; ``rows``, of each job its name, what it loses, and a text per policy.
+    Returns: JSON-ready values: ``policies``, their names; ``rows``, a row per job with its name, what it loses, and a
+    text per policy.
 
     Parameters
     ----------

@@ -164,8 +164,8 @@ def audit_session(
     """Ask a policy in one session what it would have done with gangs that waited together, and compare each.
 
     `gangs`: all gangs that waited at that moment. `snapshot`: the cluster at that moment, without them. `observed`: by
-    the position in `gangs` of each gang that is compared: the node of each of its pods. Returns: in the order of
-    `observed`; as by `audit`.
+    the position in `gangs` of each gang that is compared: the node of each of its pods. One audit for each of
+    `observed`, in its order, made as by `audit`.
     """
     recorders = _recorders({at: gangs[at] for at in observed})
     decisions = policy.schedule(gangs, snapshot, recorders)
@@ -192,7 +192,7 @@ def audit_waiting(
 ) -> list[Audit]:
     """Ask a policy what it would do, in one session, with the gangs that wait in a cluster.
 
-    Returns: in the order of the gangs, with `Audit.reasons` and `Audit.advice`.
+    One audit for each gang, in the order of the gangs, with `Audit.reasons` and `Audit.advice`.
 
     Parameters
     ----------

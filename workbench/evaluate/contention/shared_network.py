@@ -111,7 +111,7 @@ class SharedLinks(Working):
     def change_broken(self, cables: frozenset[int]) -> dict[int, StepTimes]:
         """Say which cables are broken now; jobs take others where there are some.
 
-        Returns: of all jobs whose steps that changes.
+        Returns: the step times of all jobs whose steps that changes.
         """
         changed = sorted(self._broken ^ cables)
         self._broken = cables

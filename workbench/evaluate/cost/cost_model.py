@@ -126,9 +126,8 @@ class CostModel:
     def crossed(self, nodes: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
         """Tiers of which ranks use more than one HyperNode, with the HyperNode of each rank.
 
-        `nodes` (ndarray of shape (ranks,), int64): node of each rank. Returns: dict of int to ndarray of shape
-        (ranks,), int64: by tier, closest first. Other tiers need no speed. Raises InputError: a crossed tier has no
-        speed.
+        `nodes` (ndarray of shape (ranks,), int64): node of each rank. Returns: by tier, closest first, an ndarray of
+        shape (ranks,), int64. Other tiers need no speed. Raises InputError: a crossed tier has no speed.
         """
         found = {}
         for tier, domain_of_node in self._domain_of_node.items():

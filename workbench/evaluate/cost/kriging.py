@@ -115,8 +115,8 @@ def system_of(machine: str, systems: Sequence[GpuSystem]) -> GpuSystem:
 def expected_log_time(block: CollectiveBlock, domains: int, size: float) -> float:
     """Natural logarithm of the seconds that a collective takes before anything was measured.
 
-    `domains`: NVLink domains that the ranks span. `size`: bytes. Returns: latency 5 us times the root of the ranks, bus
-    bandwidth 100 GB/s in one domain and 40 GB/s over several. Round numbers; measurements replace them.
+    `domains`: NVLink domains that the ranks span. `size`: bytes. The formula: latency 5 us times the root of the ranks,
+    bus bandwidth 100 GB/s in one domain and 40 GB/s over several. Round numbers; measurements replace them.
     """
     gb_s = 100.0 if domains == 1 else 40.0
     latency = 5e-6 * float(np.sqrt(block.ranks))
@@ -165,7 +165,7 @@ def points(
 def covariance(a: Points, b: Points, weights: KernelWeights = WEIGHTS) -> Floats:
     """Covariance of the deviations at two lists of points.
 
-    Returns: ndarray of float, shape (len(a), len(b)): without the noise of the measurements.
+    Returns: ndarray of shape (len(a), len(b)), float64: the covariance without the noise of the measurements.
     """
     w = weights
     octaves = np.abs(a.log2_size[:, None] - b.log2_size)

@@ -229,7 +229,7 @@ class Exchange:
 def exchanges(shape: ParallelShape, model: TrainingModel) -> tuple[Exchange, ...]:
     """The communication of one training step (docs/cost.md has the table).
 
-    Returns: kinds whose degree is 1 are left out. Layers count as spread evenly over the stages, rounded up.
+    Kinds of parallelism whose degree is 1 are left out. Layers count as spread evenly over the stages, rounded up.
     """
     layers = -(-model.layers // shape.pipeline)
     moe_layers = -(-model.moe_layers // shape.pipeline)

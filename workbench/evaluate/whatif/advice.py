@@ -73,8 +73,8 @@ def advise_session(
 ) -> SessionAdvice:
     """Reports on the pending jobs of a scheduling session: why each waits, and the least that would help.
 
-    Returns: without reports on the jobs beyond `most` and those for which the budget does not suffice;
-    `SessionAdvice.note` counts them.
+    Jobs beyond `most`, and those for which the budget does not suffice, get no report; `SessionAdvice.note` counts
+    them.
 
     Parameters
     ----------

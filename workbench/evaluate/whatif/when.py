@@ -114,8 +114,9 @@ def earliest_starts(
 
     At every end of a gang the policy runs a session with all gangs that still wait. Gangs that start end in their turn.
 
-    `snapshot`: the cluster now. `progress`: called with the seconds from now at every session. Returns: in the order of
-    the gangs. A gang that is placed at once starts in 0 seconds. Raises InputError: an annotation is no time.
+    `snapshot`: the cluster now. `progress`: called with the seconds from now at every session. Returns: one start per
+    gang, in the order of the gangs. A gang that is placed at once starts in 0 seconds. Raises InputError: an annotation
+    is no time.
     """
     # What runs of a job that waits does not end before the job has run.
     own = {gang.key for gang in gangs} | {f"{gang.namespace}/{part.name}" for gang in gangs for part in gang.jobs}

@@ -80,7 +80,8 @@ def kubectl_commands(
 ) -> list[str]:
     """Commands that make edits in a live cluster, one a line, to be typed into a shell.
 
-    Returns: lines that begin with ``#`` say what no command can do. Names and values are quoted for a POSIX shell.
+    Returns: commands; lines that begin with ``#`` say what no command can do. Names and values are quoted for a POSIX
+    shell.
 
     Parameters
     ----------

@@ -189,9 +189,9 @@ def switch_tree(
 
     `children`, `nodes`: switches, and nodes, directly below each switch; every switch is a key of at least one of the
     two mappings. A child that is a key of neither stays a member without a HyperNode, as in manifests. `tier_names`:
-    name of the tier of each switch. Returns: in byte order of their names. Links that prevent a tree are kept, and are
-    reported by `workbench.topology.build`; for the height of a switch inside a cycle only the switches outside the
-    cycle count.
+    name of the tier of each switch. Returns: HyperNodes in byte order of their names. Links that prevent a tree are
+    kept, and are reported by `workbench.topology.build`; for the height of a switch inside a cycle only the switches
+    outside the cycle count.
     """
     height = switch_heights(children, nodes)
     return tuple(

@@ -21,11 +21,11 @@ _MOST = 1 << 12
 def read_lingjun(text: str, source: str) -> FabricRecords:
     """Read HyperNodes and nodes from a table with columns ip (or host, hostname, node), DSW, PSW and ASW in any order.
 
-    Returns: HyperNodes of tier 3 are the DSWs, of tier 2 the PSWs (pod switches), of tier 1 the leaves. Since ASWs
-    (access switches) are numbered separately under each PSW, a leaf is named ``PSW-ASW``, such as ``P10-S14``. A pod
-    switch that is listed under two DSWs keeps both parents, which `workbench topology lint` reports. Raises InputError:
-    no such columns, a line with too few or too many fields, an empty field, a host listed twice, two switches that
-    would get one name; the line is named.
+    HyperNodes of tier 3 are the DSWs, of tier 2 the PSWs (pod switches), of tier 1 the leaves. Since ASWs (access
+    switches) are numbered separately under each PSW, a leaf is named ``PSW-ASW``, such as ``P10-S14``. A pod switch
+    that is listed under two DSWs keeps both parents, which `workbench topology lint` reports. Raises InputError: no
+    such columns, a line with too few or too many fields, an empty field, a host listed twice, two switches that would
+    get one name; the line is named.
 
     Notes
     -----

@@ -29,10 +29,10 @@ _GPUS = "nvidia.com/gpu"
 def read_netq_graph(text: str, source: str) -> FabricRecords:
     """Read HyperNodes and nodes from NetQ's topology graph; `source` is the file's name.
 
-    Returns: devices of type ``switch`` are switches, all others hosts, by their names. Tiers are distances from the
-    nodes (`switch_ranks`), not NetQ's own, which only order the picture. Hosts that are storage, service hosts or
-    fabric managers by name (`hosts_aside`) are no nodes. Raises InputError: no devices, a link to a device that the
-    file lacks, or two devices of one name; the field is named.
+    Devices of type ``switch`` are switches, all others hosts, by their names. Tiers are distances from the nodes
+    (`switch_ranks`), not NetQ's own, which only order the picture. Hosts that are storage, service hosts or fabric
+    managers by name (`hosts_aside`) are no nodes. Raises InputError: no devices, a link to a device that the file
+    lacks, or two devices of one name; the field is named.
     """
     graph = _parse(text, source)
     if isinstance(graph, list):

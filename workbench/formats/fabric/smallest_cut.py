@@ -32,8 +32,8 @@ def smallest_cut(wiring: Wiring) -> Notice | None:
 
     Cables from a node to its switches are never cut, so nodes on the same switches stay together.
 
-    Returns: of several smallest cuts the one that separates the nodes on the smallest names of switches from those on
-    the next. None where fewer than two, or more than 64, groups of nodes have switches of their own.
+    Returns: the cut; of several smallest cuts the one that separates the nodes on the smallest names of switches from
+    those on the next. None where fewer than two, or more than 64, groups of nodes have switches of their own.
     """
     switches_of: dict[str, set[str]] = defaultdict(set)
     for switch, nodes in wiring.attached.items():

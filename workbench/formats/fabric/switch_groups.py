@@ -150,10 +150,11 @@ def group_tree(
     """Make HyperNodes of switches that list what is below them; redundant switches become one HyperNode.
 
     `children`, `nodes`, `tier_names`: as for `workbench.formats.fabric.base.switch_tree`, which makes the HyperNodes.
-    `notes`: receives a notice for each HyperNode that stands for several switches. Returns: as of `switch_tree`, but
-    switches of one height that share a switch below them, directly or by way of others, are one HyperNode with the name
-    and the annotation of `group_switches`. Leaves are one HyperNode if they list the same nodes; nodes that are only in
-    part the same are left as an overlap for the linter, because such a list is written by hand, and not measured.
+    `notes`: receives a notice for each HyperNode that stands for several switches. Returns: HyperNodes as `switch_tree`
+    makes them, but switches of one height that share a switch below them, directly or by way of others, are one
+    HyperNode with the name and the annotation of `group_switches`. Leaves are one HyperNode if they list the same
+    nodes; nodes that are only in part the same are left as an overlap for the linter, because such a list is written by
+    hand, and not measured.
     """
     heights = switch_heights(children, nodes)
     taken = set(heights)

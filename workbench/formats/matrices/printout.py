@@ -77,7 +77,7 @@ class Printout:
 def clean_printout(text: str) -> Printout:
     """Remove from a tool's printout what other programs added to it, and take glued columns apart.
 
-    Returns: the text itself where nothing was added to it.
+    Returns: the printout; its text is the given one where nothing was added to it.
     """
     removed: list[str] = []
     logged = _of_json_lines(text.splitlines())
