@@ -142,7 +142,7 @@ def _identity(of: Gang | PodRef) -> dict[str, str]:
 
 
 def visible_text(environment: Sequence[dict[str, str]], name: str) -> str:
-    """Values of an environment variable in a pod's containers, joined by ``; ``.
+    """Values of an environment variable in a pod's containers, joined by a semicolon and a space.
 
     `environment` has the variables of each container; containers without the variable are left out.
     """
