@@ -238,8 +238,8 @@ def test_with_the_shipped_roles_nothing_is_missing_and_no_secret_is_readable(
     server: ControlPlane, tmp_path: Path, run: Run
 ) -> None:
     homes = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles"}
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "volcano-system"}}
-    server.ask("POST", "/api/v1/namespaces", namespace)
+    for name in ("volcano-system", "kueue-system"):
+        server.ask("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     paths = []
     for one in yaml.safe_load_all(run("live", "rbac", "user:reader").out):
         inside = one["metadata"].get("namespace")
