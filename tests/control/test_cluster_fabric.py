@@ -1,4 +1,4 @@
-"""What the embedded cluster knows of its fabric: switches, faulty NPUs, HyperNodes that follow labels of nodes."""
+"""The fabric of an embedded cluster: its switches, faulty NPUs, HyperNodes that follow labels of nodes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_other_schedulers_publish_no_switches_and_a_table_nobody_can_read_is_tol
 
 
 def device_info(faulty: str, updated: int = 1) -> dict[str, Any]:
-    """What Ascend's device plugin says of the node n0."""
+    """The ConfigMap in which Ascend's device plugin reports the faulty NPUs of node n0."""
     text = json.dumps({"DeviceInfo": {"DeviceList": {"huawei.com/npu-Unhealthy": faulty}, "UpdateTime": updated}})
     metadata = {"name": "mindx-dl-deviceinfo-n0", "namespace": "kube-system"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"DeviceInfoCfg": text}}

@@ -1,4 +1,4 @@
-"""What the embedded cluster refuses of a submission, and what it warns of."""
+"""Objects that an embedded cluster refuses when they are submitted, and those that it warns of."""
 
 from __future__ import annotations
 

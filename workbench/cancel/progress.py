@@ -1,4 +1,4 @@
-"""What long work tells: `reported` shows its progress, as a bar or to a function; `LOG` is the logger ``workbench``.
+"""Progress of long work: `reported` shows it, as a bar or to a function; `LOG` is the logger ``workbench``.
 
 Live clusters, the operator and studies report to the logger. It is silent until somebody configures logging, such as
 ``logging.basicConfig(level=logging.INFO)``. The command line has lines of its own (`workbench.cli.output`).

@@ -78,7 +78,7 @@ def communication_plan(
     tier_gb_s: Sequence[str],
     calibration: Path | None,
 ) -> CommunicationPlan | None:
-    """What a comparison prices, of the jobs that there are; None if no `machine` is named.
+    """The plan by which a comparison prices the communication of jobs; None if no `machine` is named.
 
     `shapes`, `model`, `tier_gb_s`, `calibration`: values of the options of these names.
     """

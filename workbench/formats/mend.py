@@ -15,6 +15,7 @@ from workbench.errors import InputError
 from workbench.formats.manifests import Document
 from workbench.formats.mend_names import child_paths, name_of, names_in, with_name_of_parent
 from workbench.model.notice import Notice, texts_of
+from workbench.objects.fields import group_kind
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.metadata import is_stored
 from workbench.objects.top_owner import KUBEFLOW_KINDS
@@ -349,7 +350,7 @@ def mended_documents(documents: Iterable[Document]) -> list[tuple[Document, list
 def _released(document: Document, notices: list[Notice]) -> tuple[Document, list[Notice]]:
     """A HyperJob in the spelling of the design document as the released kind, which alone a cluster stores."""
     data = document.data
-    if data.get("kind") != "HyperJob" or str(data.get("apiVersion")).rpartition("/")[0] != DOCUMENT_GROUP:
+    if group_kind(data) != (DOCUMENT_GROUP, "HyperJob"):
         return document, notices
     try:
         return replace(document, data=released_form(data)), [*notices, *hyper_job_notes(data)]

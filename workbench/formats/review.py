@@ -23,7 +23,7 @@ from workbench.objects.admission import Known, Verdict, is_reviewed, review
 from workbench.objects.admission.known import KnownQueue, with_defaults
 from workbench.objects.admission.kueue import judge_of
 from workbench.objects.admission.schema import Fault
-from workbench.objects.fields import get_map, get_maps, get_text, path_steps
+from workbench.objects.fields import get_map, get_maps, get_text, group_kind, path_steps
 from workbench.objects.kinds import ClusterObjects, kind_label
 from workbench.objects.metadata import Metadata, is_stored, read_metadata
 from workbench.objects.top_owner import owner_metadata, top_kind, top_owner_reader
@@ -68,7 +68,7 @@ class Reviewed:
     @property
     def subject(self) -> str:
         """The object's name in notices, where the Job of Kubernetes is a ``BatchJob``."""
-        kind = top_kind(str(self.submitted.get("apiVersion")).rpartition("/")[0], self.kind)
+        kind = top_kind(group_kind(self.submitted)[0], self.kind)
         return f"{kind}{self.key.removeprefix(self.kind)}"
 
     def judge(self, release: Release) -> str:
@@ -233,7 +233,7 @@ class Reviewer:
 
     def _learn(self, data: Mapping[str, Any]) -> None:
         """Remember what admission looks up in the cluster."""
-        match _kind(data):
+        match group_kind(data):
             case ("scheduling.volcano.sh", "Queue"):
                 state = get_text(get_map(data, "status", ""), "state", "status")
                 parent = get_text(get_map(data, "spec", ""), "parent", "spec")
@@ -322,10 +322,6 @@ def _positions(source: str, keys: set[str], stdin: bytes | str | None) -> dict[s
     except (InputError, UnicodeError):
         # Gone since it was read, or never a file: the place of the document is known all the same.
         return {}
-
-
-def _kind(data: Mapping[str, object]) -> tuple[str, str]:
-    return str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))
 
 
 @contextmanager

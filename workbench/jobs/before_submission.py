@@ -18,7 +18,7 @@ from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.dependencies import unmet_dependency
 from workbench.model.notice import Notice
 from workbench.objects.admission import refusal_of
-from workbench.objects.fields import get_map
+from workbench.objects.fields import get_map, group_kind
 from workbench.objects.hyper_job import job_manifest, read_members
 from workbench.objects.job import Job, read_job
 from workbench.objects.metadata import read_metadata
@@ -74,7 +74,7 @@ def unread_notices_of(manifest: Mapping[str, Any]) -> list[Notice]:
 
 def _jobs(manifest: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Path of the spec and manifest of each Job, one for each entry of a HyperJob."""
-    kind = str(manifest.get("apiVersion")).rpartition("/")[0], manifest.get("kind")
+    kind = group_kind(manifest)
     if kind == ("batch.volcano.sh", "Job"):
         return [("spec", manifest)]
     if kind == ("training.volcano.sh", "HyperJob"):

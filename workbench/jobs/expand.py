@@ -16,7 +16,7 @@ from workbench.jobs.hyper_job.next_step import next_hyper_job
 from workbench.jobs.stored_job import as_stored, claims_of
 from workbench.jobs.task_pods import tasks_of
 from workbench.objects.admission import refusal_of
-from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, group_kind, wrong
 from workbench.objects.job import read_job
 
 __all__ = ["check_job", "expand_hyper_job", "expand_job", "is_hyper_job", "is_volcano_job"]
@@ -79,12 +79,12 @@ def expand_hyper_job(hyper_job: Mapping[str, Any], *, ssh_keys: SshKeys | None =
 
 def is_hyper_job(data: Mapping[str, Any]) -> bool:
     """Whether a manifest is a HyperJob in its released group (training.volcano.sh)."""
-    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == ("training.volcano.sh", "HyperJob")
+    return group_kind(data) == ("training.volcano.sh", "HyperJob")
 
 
 def is_volcano_job(data: Mapping[str, Any]) -> bool:
     """Whether a manifest is a Volcano Job (batch.volcano.sh), as opposed to a Kubernetes Job."""
-    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == (_GROUP, _KIND)
+    return group_kind(data) == (_GROUP, _KIND)
 
 
 def check_job(job: Mapping[str, Any]) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "get_text",
     "get_text_list",
     "get_texts",
+    "group_kind",
     "path_steps",
     "shown",
     "wrong",
@@ -43,6 +44,11 @@ _STEP = re.compile(r"\['([^']*)'\]|\[([0-9]{1,9})\]|([^.\[\]]+)")
 _PLACEHOLDER = re.compile(r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\{\{.*\}\}|<[^<>]+>|\.\.\.")
 
 _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a number", float: "a number", str: "text"}
+
+
+def group_kind(data: Mapping[str, Any]) -> tuple[str, str]:
+    """API group and kind that a parsed manifest states; empty is the group of Kubernetes' own first kinds."""
+    return str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))
 
 
 def child(where: str, key: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.gang import TopologyConstraint
 from workbench.model.notice import Notice
-from workbench.objects.fields import child, get_count, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_count, get_int, get_list, get_map, get_maps, get_text, group_kind, wrong
 from workbench.objects.job import Job, read_job
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.topology_spec import read_constraint
@@ -179,7 +179,7 @@ def hyper_job_notes(data: Mapping[str, Any]) -> list[Notice]:
     def add(path: str, text: str) -> None:
         notes.append(Notice("document-spelling", f"{path}: {text}", path))
 
-    if str(data.get("apiVersion")).rpartition("/")[0] == DOCUMENT_GROUP:
+    if group_kind(data)[0] == DOCUMENT_GROUP:
         add("apiVersion", f"read as {GROUP}/v1alpha1, the group in which Volcano released the kind")
     spec = get_map(data, "spec", "")
     name = _list_name(spec)

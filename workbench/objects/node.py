@@ -117,7 +117,7 @@ def _gpus_built_in(status: Mapping[str, Any], gpus: Mapping[str, int]) -> int:
 
 @lru_cache(maxsize=4096)
 def _checked(amounts: tuple[tuple[str, int], ...], where: str) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """What a node offers, and the GPU resources among it, checked; nodes with equal amounts share the result."""
+    """Checked amounts that a node offers, and its GPU resources; nodes with equal amounts share the result."""
     offered = dict(amounts)
     check_amounts(offered, where)
     return offered, _gpus(offered, where)

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.model.deferred import Deferred
 from workbench.model.notice import Notice
-from workbench.objects.fields import MOST_PODS, child, get_count, get_map, get_text, wrong
+from workbench.objects.fields import MOST_PODS, child, get_count, get_map, get_text, group_kind, wrong
 from workbench.objects.metadata import Metadata, read_metadata, read_status_conditions
 from workbench.objects.pod import PodTemplate, read_template
 
@@ -187,4 +187,4 @@ def top_kind(group: str, kind: str) -> str:
 
 def top_owner_reader(data: Mapping[str, Any]) -> _Read | None:
     """The function that reads a parsed manifest as a top owner; None if it is an object of another kind."""
-    return TOP_OWNERS.get((str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))))
+    return TOP_OWNERS.get(group_kind(data))

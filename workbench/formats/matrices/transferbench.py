@@ -50,7 +50,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
 
 
 def _keep_sums(lines: Lines, header: int) -> None:
-    """Of a table with three rows per device (``->``, ``<-``, ``<->``) keep the sums; `header`: line of its header."""
+    """Keep the sums of a table with three rows per device (``->``, ``<-``, ``<->``); `header`: line of its header."""
     kept, i = [], header + 1
     while i < len(lines) and (not lines.text[i].strip() or _DEVICE_ROW.match(lines.text[i])):
         if "<->" in lines.text[i]:

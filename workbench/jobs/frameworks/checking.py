@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.jobs.frameworks.registry import arguments_of, flags_of
-from workbench.objects.fields import get_list, get_map, get_maps, wrong
+from workbench.objects.fields import get_list, get_map, get_maps, group_kind, wrong
 from workbench.objects.metadata import is_stored
 
 __all__ = ["check_plugins", "plugin_fault"]
@@ -37,7 +37,7 @@ def plugin_fault(data: Mapping[str, Any]) -> InputError | None:
 
     `data` is the parsed manifest. Objects of other kinds, and objects that a cluster stores already, have none.
     """
-    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    group, kind = group_kind(data)
     if (group, kind) not in (("batch.volcano.sh", "Job"), ("training.volcano.sh", "HyperJob")) or is_stored(data):
         return None
     spec = get_map(data, "spec", "")

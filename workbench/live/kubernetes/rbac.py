@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, KUEUE_CONFIG, LISTS, OPTIONAL
+from workbench.live.kubernetes.resources import CONFIG_MAPS, EVENTS, KUEUE_CONFIG, LISTS, OPTIONAL, NamedConfigMap
 
 __all__ = ["reader_role"]
 
@@ -34,9 +34,16 @@ def reader_role(subject: str) -> list[dict[str, Any]]:
     maps = (*CONFIG_MAPS, KUEUE_CONFIG)
     for namespace in sorted({one.namespace for one in maps}):
         mine = [one for one in maps if one.namespace == namespace]
-        rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [one.name for one in mine]}
-        found += _pair("Role", namespace, [{**rule, "verbs": list(mine[0].verbs)}], bound)
+        found += _pair(
+            "Role", namespace, [_by_name(mine, verbs) for verbs in sorted({one.verbs for one in mine})], bound
+        )
     return found
+
+
+def _by_name(maps: Sequence[NamedConfigMap], verbs: tuple[str, ...]) -> dict[str, Any]:
+    """The rule for those of the ConfigMaps that are asked with the same verbs."""
+    names = [one.name for one in maps if one.verbs == verbs]
+    return {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": names, "verbs": list(verbs)}
 
 
 def _subject(text: str) -> dict[str, str]:

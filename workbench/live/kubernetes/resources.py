@@ -106,7 +106,7 @@ class NamedConfigMap(NamedTuple):
 
     @property
     def missing(self) -> Notice:
-        """What is told of a cluster that has no such ConfigMap."""
+        """The notice that a cluster has no such ConfigMap."""
         name = f"ConfigMap {self.namespace}/{self.name}"
         return Notice("object-not-read", f"the cluster has no {name}: give its content as a file beside it", name)
 

@@ -26,7 +26,7 @@ from workbench.objects.admission.kueue_queues import (
     schema_fault,
 )
 from workbench.objects.admission.schema import Fault
-from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_texts, group_kind
 from workbench.objects.metadata import is_stored
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.top_owner import KUEUE_QUEUE_LABEL, TopOwner, top_owner_reader
@@ -61,7 +61,7 @@ _MOST_POD_SETS = 8
 
 def is_kueue_kind(data: Mapping[str, Any]) -> bool:
     """Whether an object is of one of `KUEUE_KINDS`."""
-    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) in KUEUE_KINDS
+    return group_kind(data) in KUEUE_KINDS
 
 
 def kueue_findings(data: Mapping[str, Any]) -> list[Fault]:

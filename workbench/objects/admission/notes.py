@@ -11,7 +11,7 @@ from workbench.objects.admission.hyper_job import unknown_in_hyper_job
 from workbench.objects.admission.topology_holders import topology_holders
 from workbench.objects.admission.topology_spec import constraint_defaults
 from workbench.objects.deployment import min_member_notes, scheduler_notes
-from workbench.objects.fields import child, get_map, get_maps, get_texts
+from workbench.objects.fields import child, get_map, get_maps, get_texts, group_kind
 from workbench.objects.hyper_job import DOCUMENT_GROUP, hyper_job_notes, released_form
 from workbench.objects.metadata import is_stored
 from workbench.objects.pod import read_template
@@ -38,7 +38,7 @@ def notes_of(data: Mapping[str, Any], *, accepted: bool = False) -> list[Notice]
 
     `data`: the parsed manifest. `accepted`: whether `review` has accepted the object, which then has no unknown field.
     """
-    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
+    group, kind = group_kind(data)
     if (group, kind) in KIND_TYPES or (group, kind) in TOP_OWNERS:
         notes = annotation_notes(data) if kind == "StatefulSet" else []
         return notes if accepted else [*unknown_notes(unknown_in(data)), *notes]

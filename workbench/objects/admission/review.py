@@ -37,7 +37,7 @@ from workbench.objects.admission.schema import Fault, refusal_text
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import read_deployment
-from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, group_kind
 from workbench.objects.hyper_job import hyper_job_notes
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
@@ -90,8 +90,8 @@ def is_reviewed(data: Mapping[str, Any]) -> bool:
     """Whether `review` knows an object: its kind is StatefulSet or in `REVIEWED_KINDS` or `TOP_OWNERS`, or one of
     Volcano's kinds in a wrong group.
     """
-    group, kind = str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")
-    if type(kind) is not str:
+    group, kind = group_kind(data)
+    if type(data.get("kind")) is not str:
         return False
     return (
         top_owner_reader(data) is not None
@@ -172,7 +172,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
         return "; ".join(one.text for one in owner_annotation_faults(read(data)))
     if _is_stateful_set(data):
         return _replicated(data).refusal
-    if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
+    if group_kind(data) not in REVIEWED_KINDS:
         return ""
     if is_kueue_kind(data):
         return "; ".join(one.text for one in kueue_findings(data))
@@ -238,7 +238,7 @@ def _stateful_set(data: Mapping[str, Any]) -> Verdict:
 
 
 def _is_stateful_set(data: Mapping[str, Any]) -> bool:
-    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == ("apps", "StatefulSet")
+    return group_kind(data) == ("apps", "StatefulSet")
 
 
 def _top_owner(data: Mapping[str, Any], read: Callable[[Mapping[str, Any]], TopOwner], known: Known) -> Verdict:

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.model.labels import SOURCE_LABEL
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.fields import child
+from workbench.objects.fields import child, group_kind
 from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.notation import SCALARS, Field, read_types
 
@@ -118,8 +118,8 @@ def unknown_in(data: Mapping[str, Any], release: Release = Release.V1_15) -> lis
     manifest.
     """
     found: list[Unknown] = []
-    kind, known = str(data["kind"]), _looked_into(release)
-    kind = KIND_TYPES.get((str(data.get("apiVersion")).rpartition("/")[0], kind), kind)
+    named, known = group_kind(data), _looked_into(release)
+    kind = KIND_TYPES.get(named, named[1])
     if kind in known:
         _search_object(data, kind, None, known, found)
     else:
