@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request, Route
 
-__all__ = ["Watched"]
+__all__ = ["GIVEN_UP", "Watched"]
+
+#: What anywidget throws, to nobody, where a widget's module takes above two seconds to load: the machine is busy then,
+#: and the widget answers all the same (`test_slow_start`).
+GIVEN_UP = "[anywidget] Failed to initialize model."
 
 
 @dataclass
@@ -21,7 +25,7 @@ class Watched:
     outside : list of str
         Addresses beyond its own that the page asked for.
     complaints : list of str
-        Console errors and exceptions.
+        Console errors and exceptions, besides `GIVEN_UP`.
     """
 
     page: Page
@@ -38,6 +42,10 @@ class Watched:
                 self.outside.append(request.url)
                 route.abort()
 
+        def complain(text: str) -> None:
+            if text != GIVEN_UP:
+                self.complaints.append(text)
+
         self.page.route("**/*", only_its_own)
-        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda m: complain(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: complain(str(error)))

@@ -3,7 +3,7 @@ import { placeCard } from "./card.js";
 import { copyText } from "./clipboard.js";
 import { fixPanel } from "./fix.js";
 import { latest } from "./latest.js";
-import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
+import { acceptFiles, download, drawn, h, initialize, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
 import { leaveOutTiny } from "./tiny.js";
 import { yamlPane } from "./yaml_pane.js";
@@ -563,4 +563,4 @@ function render(context) {
   };
 }
 
-export default { render };
+export default { initialize, render };

@@ -7,7 +7,7 @@ import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
-import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
+import { acceptFiles, download, h, initialize, loadingLine, openPanel } from "./panel.js";
 import { presetForm } from "./presets.js";
 import { yamlPane } from "./yaml_pane.js";
 
@@ -577,4 +577,4 @@ function render(context) {
   };
 }
 
-export default { render };
+export default { initialize, render };

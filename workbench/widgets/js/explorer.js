@@ -1,6 +1,6 @@
 // The charts of the simulation explorer: one crosshair, and jobs that are named by a click or a key.
 import { linkCharts } from "../../report/templates/crosshair.js";
-import { drawn, h, openPanel } from "./panel.js";
+import { drawn, h, initialize, openPanel } from "./panel.js";
 
 function render(context) {
   const panel = openPanel(context, "explorer");
@@ -85,4 +85,4 @@ function render(context) {
   return panel.close;
 }
 
-export default { render };
+export default { initialize, render };

@@ -1,6 +1,6 @@
 // The strip of a workbench that follows a live cluster: its state, buttons to pause and end that, and the jobs. A recording
 // has a slider over its moments.
-import { h, openPanel } from "./panel.js";
+import { h, initialize, openPanel } from "./panel.js";
 
 const COLUMNS = ["job", "phase", "pods", "where", "waits"];
 const TITLES = ["job", "phase", "pods", "HyperNode", "waits for"];
@@ -94,4 +94,4 @@ function render(context) {
   return panel.close;
 }
 
-export default { render };
+export default { initialize, render };

@@ -1,6 +1,6 @@
 // The matrix loader: paste a printout, mark GPUs as free, taken, required or avoided, and see which k are best.
 import { copyText } from "./clipboard.js";
-import { acceptFiles, drawn, h, openPanel } from "./panel.js";
+import { acceptFiles, drawn, h, initialize, openPanel } from "./panel.js";
 import { percent } from "./percent.js";
 import { entryAt, latest, moved } from "./latest.js";
 
@@ -280,4 +280,4 @@ function selectLine(area, line) {
   area.scrollTop = Math.max(0, (line - 2) * (area.scrollHeight / lines.length));
 }
 
-export default { render };
+export default { initialize, render };

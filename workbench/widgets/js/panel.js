@@ -12,6 +12,22 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * Keep a widget alive whose module came late; each module exports this as its `initialize`.
+ *
+ * anywidget waits two seconds for a module. On a busy machine that is not enough, and then it shows the widget but drops
+ * every message of the kernel, so the page would wait for answers for ever. Such a model hears the kernel by what it
+ * inherits from ipywidgets.
+ */
+export function initialize({ model }) {
+  // Setting nothing returns the model itself, of which anywidget hands out only a few methods.
+  const own = model.set({});
+  own._handle_comm_msg({ content: { data: {} } }).catch(() => {
+    const inherited = Object.getPrototypeOf(Object.getPrototypeOf(own))._handle_comm_msg;
+    own.comm?.on_msg((message) => inherited.call(own, message));
+  });
+}
+
 // How long an error stays at least, although something succeeded since.
 const READ_MS = 3000;
 

@@ -1,6 +1,6 @@
 // The bar of a workbench: tabs of its parts, the result in one line, and saving and opening of all of it.
 import { benchTabs } from "./bench.js";
-import { acceptFiles, download, h, loadingLine, openPanel } from "./panel.js";
+import { acceptFiles, download, h, initialize, loadingLine, openPanel } from "./panel.js";
 
 function render(context) {
   const panel = openPanel(context, "scenario");
@@ -60,4 +60,4 @@ function render(context) {
   };
 }
 
-export default { render };
+export default { initialize, render };
