@@ -46,6 +46,7 @@ _NODE = fields(
 
 def _pods(**more: Shape) -> Shape:
     shapes = {
+        "namespace": NAME,
         "labels": TEXTS,
         "group": TEXT,
         "terminating": FLAG,
@@ -62,9 +63,10 @@ def _pods(**more: Shape) -> Shape:
 
 
 _GROUP = fields(
-    ("gang", "basic", "topology_key", "parent", "priority"),
+    ("namespace", "gang", "basic", "topology_key", "parent", "priority"),
     kind=either("PodGroup", "CompositePodGroup"),
     name=NAME,
+    namespace=NAME,
     gang=NUMBER,
     basic=FLAG,
     topology_key=TEXT,
@@ -72,12 +74,15 @@ _GROUP = fields(
     priority=NUMBER,
 )
 
+_NAMESPACE = fields(("labels",), name=NAME, labels=TEXTS)
+
 #: What a session was given.
 _GIVEN = fields(
-    ("op", "kind"),
+    ("op", "kind", "namespaces"),
     op=either("schedule"),
     kind=TEXT,
     gates=items(NAME),
+    namespaces=items(_NAMESPACE),
     nodes=items(_NODE),
     running=_pods(node=NAME),
     groups=items(_GROUP),
@@ -104,8 +109,8 @@ _STEP_S = 1_000
 class KubeSession(RecordedSession):
     """Pods and groups that arrived one after another at kube-scheduler.
 
-    `given`: nodes, running pods, groups and pending pods; ``gates`` are the feature gates that were on. `bound`: node
-    of each pod that was bound.
+    `given`: namespaces, nodes, running pods, groups and pending pods; ``gates`` are the feature gates that were on.
+    `bound`: node of each pod that was bound.
     """
 
     name: str
@@ -134,7 +139,8 @@ class KubeSession(RecordedSession):
 
     def moments(self) -> Iterator[RecordedMoment]:
         given = self.given
-        made = [(f"input.nodes[{i}]", _node(node)) for i, node in enumerate(given["nodes"])]
+        made = [(f"input.namespaces[{i}]", _namespace(one)) for i, one in enumerate(given.get("namespaces") or [])]
+        made += [(f"input.nodes[{i}]", _node(node)) for i, node in enumerate(given["nodes"])]
         made += [(f"input.running[{i}]", _pod(pod, 0, pod["node"])) for i, pod in enumerate(given["running"])]
         made += [(f"input.groups[{i}]", group) for i, group in enumerate(_groups(given["groups"]))]
         made += [(f"input.pending[{i}]", _pod(pod, (1 + i) * _STEP_S)) for i, pod in enumerate(given["pending"])]
@@ -170,6 +176,11 @@ def _check_names(given: Json, bound: Json, record: Record) -> None:
             record.demand(node, nodes, "node", f"expected.bound[{name!r}]")
 
 
+def _namespace(namespace: Json) -> Json:
+    metadata = {"name": namespace["name"], "labels": namespace.get("labels") or {}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
 def _node(node: Json) -> Json:
     spec = {"taints": node.get("taints") or [], "unschedulable": bool(node.get("unschedulable"))}
     metadata = {"name": node["name"], "labels": node.get("labels") or {}}
@@ -180,7 +191,7 @@ def _node(node: Json) -> Json:
 def _pod(pod: Json, second: int, node: str = "") -> Json:
     metadata = {
         "name": pod["name"],
-        "namespace": "default",
+        "namespace": pod.get("namespace") or "default",
         "labels": pod.get("labels") or {},
         "creationTimestamp": created(second),
     }
@@ -212,6 +223,7 @@ def _groups(groups: list[Json]) -> Iterator[Json]:
             spec["parentCompositePodGroupName"] = group["parent"]
         if group.get("priority") is not None:
             spec["priority"] = group["priority"]
-        metadata = {"name": group["name"], "namespace": "default", "creationTimestamp": created(number)}
+        namespace = group.get("namespace") or "default"
+        metadata = {"name": group["name"], "namespace": namespace, "creationTimestamp": created(number)}
         version = f"{_VERSION}/{'v1alpha3' if composite else 'v1beta1'}"
         yield {"apiVersion": version, "kind": group["kind"], "metadata": metadata, "spec": spec}

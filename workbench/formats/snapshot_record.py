@@ -18,6 +18,7 @@ from workbench.model.extras import Extra
 from workbench.model.gpu_shares import Milli
 from workbench.model.kueue_request import KueueObjects
 from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.pod_counts import Namespaces
 from workbench.model.pod_rules import NO_RULES
 from workbench.model.running_pod import RunningPod
 from workbench.model.snapshot import ClusterSnapshot, Queue
@@ -27,7 +28,7 @@ from workbench.objects.pod_rules_manifest import pod_rules_manifest
 __all__ = ["EXTRAS", "MARK", "TERMINATING", "VERSION", "snapshot_text"]
 
 #: Extras of a snapshot by their names in the file.
-EXTRAS: dict[str, type[Extra]] = {"kueue": KueueObjects}
+EXTRAS: dict[str, type[Extra]] = {"kueue": KueueObjects, "namespaces": Namespaces}
 #: `RunningPod.terminating` in the file.
 TERMINATING = "ending"
 #: The key that tells a snapshot from other files; its value is the version of this layout.

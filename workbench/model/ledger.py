@@ -23,7 +23,7 @@ from workbench.model.gpu_shares import (
     gpu_width,
     shared_words,
 )
-from workbench.model.pod_counts import PodCounts, PodKind, pod_labels
+from workbench.model.pod_counts import Namespaces, PodCounts, PodKind, pod_labels
 from workbench.model.resources import ASSUMED, request_rows
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
@@ -380,7 +380,7 @@ class Ledger(Working):
         so before it places anything. Change it only by `add_pods` and `remove_pods`, or undo what was changed.
         """
         if self._pods is None:
-            self._pods = PodCounts(self.topology.n_nodes)
+            self._pods = PodCounts(self.topology.n_nodes, self.snapshot.extra(Namespaces).labels)
             for pod in self.snapshot.running:
                 if pod.node >= 0:
                     kind = PodKind.of(pod.namespace, pod.labels, pod.rules, terminating=pod.terminating)

@@ -86,7 +86,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "kube-groups-not-read": "The policy does not read a topology key or CompositePodGroup of kube-scheduler.",
         "kueue-request-not-read": "The policy does not read what Kueue's annotations request of the topology.",
         "machine-too-large": "A GPU policy does not search machines of this size and takes the lowest free GPUs.",
-        "namespace-labels-not-read": "Affinity selects namespaces by labels; only their names are known.",
+        "namespace-labels-not-read": "Affinity selects namespaces by labels, and some namespaces are not in the input.",
         "no-gpu-group": "Pods of the gang have no labels of a GPU group; each pod is placed by itself.",
         "no-switch-affinity": "The job has no label tor-affinity and is placed without regard to switches.",
         "nodes-outside-layers": "Nodes lack a HyperNode of some tier and are not used.",

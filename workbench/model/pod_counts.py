@@ -6,20 +6,40 @@ Rules select by labels, also by those that the controller of a job writes on its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from workbench.model.arrays import Longs
+from workbench.model.extras import Extra
 from workbench.model.gang import Gang, Role
 from workbench.model.pod_rules import NO_RULES, PodRules, PodSelector
 from workbench.model.value import Working
 
-__all__ = ["JOB_LABEL", "NAMESPACE_NAME", "ROLE_LABEL", "Count", "PodCounts", "PodKind", "pod_labels"]
+__all__ = ["JOB_LABEL", "NAMESPACE_NAME", "ROLE_LABEL", "Count", "Namespaces", "PodCounts", "PodKind", "pod_labels"]
 
 
 #: Label that the API server gives every namespace.
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True)
+class Namespaces(Extra):
+    """Namespaces of a cluster that are known; an extra of the snapshot.
+
+    `labels`: labels of each namespace by its name. Of a namespace that is not in it only the label with its name,
+    kubernetes.io/metadata.name, is known.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from workbench.model.pod_counts import Namespaces
+    >>> snapshot = wb.generate_scenario("three-level-tree").snapshot
+    >>> snapshot.with_extra(Namespaces({"ml": {"team": "x"}})).extra(Namespaces).labels
+    {'ml': {'team': 'x'}}
+    """
+
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 #: Counts that are kept up to date at once; a further one starts anew.

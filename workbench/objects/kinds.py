@@ -189,6 +189,7 @@ _SEVERAL_KINDS = ("requests", "cluster_parts")
 
 #: The field and the reader of kinds that few inputs have; readers are imported when an object comes.
 _RARE = {
+    ("", "Namespace"): ("cluster_parts", "workbench.objects.pod_rules:read_namespace"),
     ("", "Event"): ("events", "workbench.objects.event:read_event"),
     ("scheduling.k8s.io", "PodGroup"): ("pod_groups", "workbench.objects.kube_groups:read_kube_pod_group"),
     ("scheduling.k8s.io", "CompositePodGroup"): ("requests", "workbench.objects.kube_groups:read_composite_pod_group"),

@@ -1,17 +1,22 @@
-"""Affinity to other pods, spreading and preferred nodes of a pod, read from its spec."""
+"""Affinity to other pods and to namespaces, spreading and preferred nodes of a pod, read from its spec; Namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from workbench.model.extras import Extra
 from workbench.model.labels import Requirement
+from workbench.model.pod_counts import NAMESPACE_NAME, Namespaces
 from workbench.model.pod_rules import NO_RULES, NodePreference, PodAffinityTerm, PodRules, PodSelector, SpreadConstraint
+from workbench.objects.cluster_part import ClusterPart
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, get_text_list, wrong
+from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.node_terms import PREFERRED, REQUIRED, read_node_term
 from workbench.objects.selectors import read_label_selector
 
-__all__ = ["RULES", "read_pod_rules"]
+__all__ = ["RULES", "Namespace", "read_namespace", "read_pod_rules"]
 
 #: Fields of a pod spec that are read as its rules, by the names that notices have for them.
 RULES = (
@@ -123,3 +128,24 @@ def _one_of(data: Mapping[str, Any], key: str, where: str, values: tuple[str, st
     if text not in values:
         raise wrong(child(where, key), text, " or ".join(values))
     return text
+
+
+@dataclass(frozen=True)
+class Namespace(ClusterPart):
+    """A Namespace; `metadata` has its name and its labels."""
+
+    metadata: Metadata
+
+    kind: ClassVar[str] = "Namespace"
+    adds_to: ClassVar[type[Extra]] = Namespaces
+
+    @property
+    def entries(self) -> Mapping[str, Any]:
+        name = self.metadata.name
+        # The API server writes the label with the name into every namespace.
+        return {"labels": {name: {**self.metadata.labels, NAMESPACE_NAME: name}}}
+
+
+def read_namespace(data: Mapping[str, Any]) -> Namespace:
+    """Read a Namespace from a parsed manifest; raises InputError for a field of the wrong type."""
+    return Namespace(read_metadata(data, namespaced=False))

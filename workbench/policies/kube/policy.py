@@ -112,7 +112,7 @@ class KubeDefault(NodePolicy):
         gang = request.gang
         cluster = KubeCluster.of_ledger(request.ledger, request.demand.idle)
         order = walk(cluster.nodes, cluster.nodes.by_name)
-        warnings = (*not_expressed(gang, self.name), *limited_search(len(order), self._settings))
+        warnings = (*not_expressed(gang, request.snapshot, self.name), *limited_search(len(order), self._settings))
         needed, runs = minimum(gang), pod_runs(gang)
         tries = _Tries(np.full(gang.n_pods, UNPLACED, dtype=np.int32))
         try:

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.model.cluster_facts import ClusterFacts
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
-from workbench.model.pod_counts import NAMESPACE_NAME
+from workbench.model.pod_counts import NAMESPACE_NAME, Namespaces
 from workbench.model.pod_rules import PodRules
 from workbench.model.running_pod import RunningPod
 from workbench.policies.kube.choose import nodes_to_find
@@ -75,10 +75,11 @@ def priorities_differ(gang: Gang) -> Notice | None:
     return Notice("pod-priorities-differ", f"{text}pods differ in priority with SchedulerError")
 
 
-def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterator[Notice]:
-    """Notices about requests of a gang that have no effect on kube-scheduler.
+def not_expressed(gang: Gang, snapshot: ClusterFacts, policy: str, *, topology: bool = False) -> Iterator[Notice]:
+    """Notices about requests of a gang that have no effect on kube-scheduler, or not the whole of it.
 
-    `policy`: name of the policy. `topology`: whether the policy reads the gang's topology constraint itself.
+    `snapshot`: the cluster. `policy`: name of the policy. `topology`: whether the policy reads the gang's topology
+    constraint itself.
     """
     if not topology and gang.constraint is not None:
         mode = gang.constraint.mode or "hard"
@@ -89,10 +90,14 @@ def not_expressed(gang: Gang, policy: str, *, topology: bool = False) -> Iterato
     if gang.queue not in ("", "default"):
         yield _lost(f"kube-scheduler has no queues: the limits and the weight of {gang.queue} have no effect")
     if any(_selects_namespaces(role.rules) for role in gang.roles):
-        yield Notice(
-            "namespace-labels-not-read",
-            "a pod's affinity selects namespaces by labels: only the label with the namespace's name is known",
-        )
+        known = snapshot.extra(Namespaces).labels
+        unknown = sorted({gang.namespace, *(pod.namespace for pod in snapshot.running)} - known.keys())
+        if unknown:
+            yield Notice(
+                "namespace-labels-not-read",
+                "a pod's affinity selects namespaces by labels: of namespaces that are not in the input, such as "
+                f"{unknown[0]}, only the label with the name is known",
+            )
 
 
 def limited_search(n_nodes: int, settings: KubeSettings) -> Iterator[Notice]:

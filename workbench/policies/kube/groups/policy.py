@@ -263,7 +263,7 @@ class KubeTopology(KubeDefault):
         besides: Callable[[], tuple[Notice, ...]],
     ) -> Answer:
         gang = request.gang
-        lost = not_expressed(gang, self.name, topology=True)
+        lost = not_expressed(gang, request.snapshot, self.name, topology=True)
         # A search looks at the nodes of one placement.
         widest = max((len(trial.placement.nodes) for trial in outcome.trials), default=request.snapshot.n_nodes)
         warnings = (*tree.notices[number], *lost, *limited_search(widest, self._settings))
