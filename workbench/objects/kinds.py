@@ -154,6 +154,8 @@ class ClusterObjects:
                 return
             del objects[key]
         if key in objects:
+            if kind in _REPEATED and objects[key] == value:
+                return
             first = self._places.get((room, key))
             message = f"the same {kind} twice" + (f", first in {first}" if first else "")
             raise InputError(message, where="metadata.name", got=key, expected="each object once")
@@ -183,6 +185,9 @@ def _owner_of(group: PodGroup) -> str:
 _KUEUE_GROUPS = ("kueue.x-k8s.io", "config.kueue.x-k8s.io")
 
 _UNMODELLED = Deferred("workbench.objects.kueue.unmodelled:unmodelled_notes")
+
+#: Kinds that each part of an input may bring along, if all say the same.
+_REPEATED = ("Namespace",)
 
 #: Fields of `ClusterObjects` that hold objects of several kinds.
 _SEVERAL_KINDS = ("requests", "cluster_parts")

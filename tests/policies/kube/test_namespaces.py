@@ -7,6 +7,7 @@ import json
 import pytest
 
 import workbench as wb
+from workbench.errors import InputError
 from workbench.formats.snapshot_file import parse_snapshot
 from workbench.formats.snapshot_record import snapshot_text
 from workbench.model.pod_counts import Namespaces
@@ -70,6 +71,13 @@ def test_a_namespace_that_is_not_in_the_input_is_told(tmp_path, policy):
     assert placed(loaded(tmp_path, ["x"]), policy) == ([1], set())
     nodes, told = placed(loaded(tmp_path, ["x"], NAMESPACES[:1]), policy)
     assert nodes == [0] and told == {"namespace-labels-not-read"}
+
+
+def test_a_namespace_may_come_with_each_part_of_an_input_if_all_say_the_same(tmp_path):
+    given = [("ml", {"team": "x"}), *NAMESPACES]
+    assert loaded(tmp_path, ["x"], given).snapshot.extra(Namespaces).labels["ml"]["team"] == "x"
+    with pytest.raises(InputError, match="the same Namespace twice"):
+        loaded(tmp_path, ["x"], [("ml", {"team": "z"}), *NAMESPACES])
 
 
 def test_a_snapshot_file_keeps_the_labels(tmp_path):
