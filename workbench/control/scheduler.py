@@ -93,7 +93,19 @@ class Scheduler(Reconciler):
     #   _write_status  then bring the counts of PodGroups up to date
 
     kinds = frozenset(
-        {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
+        {
+            "Namespace",
+            "Node",
+            "HyperNode",
+            "Device",
+            "Pod",
+            "PodGroup",
+            "Queue",
+            "PriorityClass",
+            "HyperJob",
+            "Job",
+            "ConfigMap",
+        }
     ) | frozenset(_OTHER_GROUPS)
 
     def __init__(

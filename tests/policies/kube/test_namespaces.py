@@ -7,6 +7,7 @@ import json
 import pytest
 
 import workbench as wb
+from workbench.control.cluster import EmbeddedCluster
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import parse_snapshot
 from workbench.formats.snapshot_record import snapshot_text
@@ -78,6 +79,14 @@ def test_a_namespace_may_come_with_each_part_of_an_input_if_all_say_the_same(tmp
     assert loaded(tmp_path, ["x"], given).snapshot.extra(Namespaces).labels["ml"]["team"] == "x"
     with pytest.raises(InputError, match="the same Namespace twice"):
         loaded(tmp_path, ["x"], [("ml", {"team": "z"}), *NAMESPACES])
+
+
+@pytest.mark.parametrize(("values", "node"), [(["x"], "n1"), (["y"], "n0")])
+def test_an_embedded_cluster_follows_namespaces(values, node):
+    cluster = EmbeddedCluster(policy="kube-default")
+    cluster.submit(*json.loads(manifests(values))["items"])
+    cluster.settle()
+    assert {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in cluster.store.list("Pod")}["mine"] == node
 
 
 def test_a_snapshot_file_keeps_the_labels(tmp_path):
