@@ -122,6 +122,10 @@ def _answers(server: Server, path: str) -> bool:
 def start_lab(folder: Path) -> Server:
     """JupyterLab without a token, its application object exposed to the page."""
     app_settings = folder / "jupyter-home" / "lab" / "settings"
+    # Each page would otherwise start a Node process to ask whether JupyterLab should be built anew.
+    page = folder / "jupyter-home" / "config" / "labconfig" / "page_config.json"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"buildAvailable": False, "buildCheck": False}))
     return start_server(
         folder,
         [
@@ -134,6 +138,9 @@ def start_lab(folder: Path) -> Server:
             "--ip=127.0.0.1",
             "--IdentityProvider.token=",
             "--ServerApp.password=",
+            # The kernels of closed pages would fill the memory: a hundred, each with the workbench in it.
+            "--MappingKernelManager.cull_idle_timeout=120",
+            "--MappingKernelManager.cull_interval=20",
             "--LabApp.news_url=",
             f"--LabApp.app_settings_dir={app_settings}",
         ],
