@@ -93,20 +93,8 @@ class Scheduler(Reconciler):
     #   _write_status  then bring the counts of PodGroups up to date
 
     kinds = frozenset(
-        {
-            "Namespace",
-            "Node",
-            "HyperNode",
-            "Device",
-            "Pod",
-            "PodGroup",
-            "Queue",
-            "PriorityClass",
-            "HyperJob",
-            "Job",
-            "ConfigMap",
-        }
-    ) | frozenset(_OTHER_GROUPS)
+        {"Node", "HyperNode", "Device", "Pod", "PodGroup", "Queue", "PriorityClass", "HyperJob", "Job", "ConfigMap"}
+    ) | frozenset(("Namespace", *_OTHER_GROUPS))
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Affinity to other pods and to namespaces, spreading and preferred nodes of a pod, read from its spec; Namespaces."""
+"""Affinity, spreading and preferred nodes of a pod, read from its spec, and Namespaces, whose labels affinity reads."""
 
 from __future__ import annotations
 
